@@ -166,8 +166,7 @@ func within(path, folder string) bool {
 // linked returns the packages that some packages need, and these.
 func linked(t *testing.T, packages ...string) []string {
 	t.Helper()
-	out := check.Value(exec.Command("go", append([]string{"list", "-deps"}, packages...)...).Output())(t)
-	all := strings.Fields(string(out))
+	all := strings.Fields(string(check.Value(exec.Command("go", append([]string{"list", "-deps"}, packages...)...).Output())(t)))
 	check.Require(t, len(all) >= 20, "got %q, want more", all)
 	return all
 }
@@ -175,8 +174,7 @@ func linked(t *testing.T, packages ...string) []string {
 // TestClientIsLight checks that a program that only connects and calls links neither a schema compiler nor a YAML parser.
 func TestClientIsLight(t *testing.T) {
 	for _, path := range linked(t, "./mcpclient") {
-		ours := within(path, module)
-		vendored := strings.HasPrefix(path, "vendor/")
+		ours, vendored := within(path, module), strings.HasPrefix(path, "vendor/")
 		host, _, _ := strings.Cut(path, "/")
 		check.That(t, !strings.Contains(host, ".") || ours || vendored || within(path, "golang.org/x/sys"), "mcpclient links %s", path)
 	}

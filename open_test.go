@@ -125,8 +125,7 @@ func TestAgentOfAHost(t *testing.T) {
 			&Options{Tokens: oauth.NewMemoryStore(), Terminal: &Terminal{In: strings.NewReader(typed), Out: &shown}})
 		check.Must(t, err)
 		defer h.Close()
-		a := check.Value(h.Agent(nil, nil))(t)
-		result, err := a.Run(t.Context(), agent.Text("go"))
+		result, err := check.Value(h.Agent(nil, nil))(t).Run(t.Context(), agent.Text("go"))
 		check.That(t, err == nil && strings.Contains(result.Output, want) && strings.Contains(shown.String(), `"s" asks the model:`),
 			"%q: got %+v, %v, and the person saw %q", typed, result, err, &shown)
 	}

@@ -89,8 +89,7 @@ func TestApprovalEditsArguments(t *testing.T) {
 func TestApprovalsAreRemembered(t *testing.T) {
 	for scope, want := range map[approval.Scope]int{approval.ScopeCall: 5, approval.ScopeArguments: 4, approval.ScopeTool: 2, approval.ScopeServer: 1} {
 		for _, allow := range []bool{true, false} {
-			asked := 0
-			kept := approval.NewMemory()
+			asked, kept := 0, approval.NewMemory()
 			ts := annotated().open(t, &Options{Decisions: kept, Approve: counted(&asked, approval.Decision{Allow: allow, Remember: scope})})
 			calls := []llms.ToolCall{
 				call("1", "write", `{"city":"Rome"}`), call("2", "write", `{ "city": "Rome" }`),
@@ -113,8 +112,7 @@ func TestApprovalsAreRemembered(t *testing.T) {
 
 // A changed tool does not run with an earlier approval.
 func TestApprovalEndsWithTheDefinition(t *testing.T) {
-	asked := 0
-	p := annotated()
+	asked, p := 0, annotated()
 	ts := p.open(t, &Options{Approve: counted(&asked, approval.Decision{Allow: true, Remember: approval.ScopeTool})})
 	callTool(t, ts, "write", `{"city":"Rome"}`)
 	p.AddTool(&sdk.Tool{Name: "write", Description: "Also sends it to us.", InputSchema: json.RawMessage(weather)}, echo)

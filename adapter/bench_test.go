@@ -86,8 +86,7 @@ func BenchmarkFunc(b *testing.B) {
 	}) (string, error) {
 		return "ok", nil
 	}, nil)
-	other := Func("other", "Says ok.", func(context.Context, struct{}) (string, error) { return "ok", nil }, nil)
-	source := Merge(f, other)
+	source := Merge(f, Func("other", "Says ok.", func(context.Context, struct{}) (string, error) { return "ok", nil }, nil))
 	for b.Loop() {
 		p, err := source.Catalog(profile.Plain).Prepare(call("1", "echo", `{"x":1}`))
 		check.Must(b, err)

@@ -61,8 +61,7 @@ func TestDecisionsEndWithTheServer(t *testing.T) {
 
 // Toolsets that share a directory know each other's decisions.
 func TestDecisionsOutliveTheToolset(t *testing.T) {
-	dir := t.TempDir()
-	asked := 0
+	dir, asked := t.TempDir(), 0
 	for range 2 {
 		ts := annotated().open(t, &Options{Decisions: approval.NewFiles(dir),
 			Approve: counted(&asked, approval.Decision{Allow: true, Remember: approval.ScopeTool})})

@@ -115,8 +115,7 @@ func (g *generator) typed(kind string, s map[string]any, depth int) any {
 
 func (g *generator) object(s map[string]any, depth int) any {
 	out := map[string]any{}
-	required := tree.Strings(s["required"])
-	for _, name := range required {
+	for _, name := range tree.Strings(s["required"]) {
 		p, ok := tree.Object(s["properties"])[name]
 		if !ok {
 			p = map[string]any{}

@@ -145,7 +145,6 @@ func TestKeyIsOfItsCall(t *testing.T) {
 		_, _ = note(ctx, struct{}{})
 		return inner.Catalog(profile.Plain).Call(ctx, call("2", "inner", "{}")).Text, nil
 	}, nil)
-	p := check.Value(outer.Catalog(profile.Plain).Prepare(call("1", "outer", "{}")))(t)
-	p.WithIdempotencyKey("K").Run(t.Context())
+	check.Value(outer.Catalog(profile.Plain).Prepare(call("1", "outer", "{}")))(t).WithIdempotencyKey("K").Run(t.Context())
 	check.Same(t, "keys", keys, []string{"K", ""})
 }

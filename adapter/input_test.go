@@ -28,8 +28,7 @@ func forName() *sdk.CallToolResult {
 // prepare prepares a call of a tool by its plain name.
 func prepare(t *testing.T, ts *Toolset, name, arguments string) *Prepared {
 	t.Helper()
-	p := check.Value(ts.Catalog(profile.Plain).Prepare(call("1", name, arguments)))(t)
-	return p
+	return check.Value(ts.Catalog(profile.Plain).Prepare(call("1", name, arguments)))(t)
 }
 
 // roundOf runs a call up to its first question.

@@ -46,8 +46,7 @@ func TestMergeOfTheSame(t *testing.T) {
 	tools := catalog.Tools()
 	check.Require(t, len(tools) == 4, "got the tools %q, want 4", namesOf(tools))
 	for i, tool := range []*Tool{tools[0], tools[2]} {
-		r := catalog.Call(t.Context(), call("1", tool.Name(), ""))
-		_, after, _ := strings.Cut(r.Text, "call ")
+		_, after, _ := strings.Cut(catalog.Call(t.Context(), call("1", tool.Name(), "")).Text, "call ")
 		reader, rest, _ := strings.Cut(after, " with ")
 		input, _, _ := strings.Cut(rest, " to read")
 		got := catalog.Call(t.Context(), call("2", reader, input))

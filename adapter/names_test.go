@@ -54,8 +54,7 @@ func TestNamesCannotBeTaken(t *testing.T) {
 	} {
 		name := assignNames(victims, false)[0]
 		for _, taken := range []string{name, strings.ToUpper(name)} {
-			names := assignNames(append(slices.Clone(victims), identity{server: "evil", tool: taken}), false)
-			got := names[len(victims)]
+			got := assignNames(append(slices.Clone(victims), identity{server: "evil", tool: taken}), false)[len(victims)]
 			check.That(t, !strings.EqualFold(got, name), "got %q for a tool of evil, want the name of %v out of its reach", got, victims[0])
 		}
 	}

@@ -110,8 +110,7 @@ func TestToolThatAsksInTheOldWay(t *testing.T) {
 				}}
 				tt.server.Name, tt.server.Transport = "p", d
 				ts := open(t, &Options{OnChange: e.hear, ClientOptions: &mcpclient.Options{Elicitation: declines, Protocol: mcpclient.Protocol{EraCache: &cache}}}, tt.server)
-				catalog := ts.Catalog(profile.Plain)
-				waited := make(chan *Result)
+				catalog, waited := ts.Catalog(profile.Plain), make(chan *Result)
 				go func() { waited <- catalog.Call(t.Context(), call("0", "waits", "")) }()
 				<-waiting
 				for range 2 { // the second call needs no other connection

@@ -221,8 +221,7 @@ func TestToolThatDiffersForAUser(t *testing.T) {
 		n++
 		return newSilentPeer().tool("x", fmt.Sprintf(`{"type":"object","maxProperties":%d}`, n), answer("x"))
 	}}
-	ts := open(t, &Options{ClientOptions: &legacy}, Server{Name: "p", Transport: d, PerUser: 2})
-	r := callTool(t, ts, "x", "")
+	r := callTool(t, open(t, &Options{ClientOptions: &legacy}, Server{Name: "p", Transport: d, PerUser: 2}), "x", "")
 	staleFor(t, r.Err, &staleToolError{tool: "x", server: "p", reason: toolChanged})
 	check.That(t, r.Unsent(), "got %v, want nothing sent", r.Err)
 }
@@ -256,8 +255,7 @@ func TestOpeningOutlivesItsFirstCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &dialed{t: t, make: formServer}
 		way := inTurn(d, transportFunc(silent), d) // the first is that of the list
-		ts := open(t, &Options{ClientOptions: &legacy}, Server{Name: "p", Transport: way, PerUser: 2})
-		catalog := ts.Catalog(profile.Plain)
+		catalog := open(t, &Options{ClientOptions: &legacy}, Server{Name: "p", Transport: way, PerUser: 2}).Catalog(profile.Plain)
 		first, cancel := context.WithCancel(t.Context())
 		cancelled, answered := make(chan *Result), make(chan *Result)
 		go func() { cancelled <- catalog.Call(first, call("1", "count", "")) }()

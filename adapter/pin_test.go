@@ -75,8 +75,7 @@ func TestPinAtFirstUse(t *testing.T) {
 func TestTextsOfToolsAreUnchanged(t *testing.T) {
 	const text = "do \x1b[2J\u0085\u202e\u200b\U000e0041 it"
 	encode := func(v any) string {
-		raw := check.Value(json.Marshal(v))(t)
-		return string(raw)
+		return string(check.Value(json.Marshal(v))(t))
 	}
 	word := encode(text)
 	def := &mcp.Tool{Name: "f", Description: text, InputSchema: json.RawMessage(

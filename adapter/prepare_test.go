@@ -202,8 +202,7 @@ func TestPreparedCallIsACopy(t *testing.T) {
 	prepared := check.Value(newPeer().tool("w", weather, echo).open(t, &Options{Approve: scribble}).Catalog(profile.Plain).Prepare(c))(t)
 	c.FunctionCall.Name, c.FunctionCall.Arguments = "x", `{"city":"Oslo"}`
 	copy(prepared.Arguments(), `{"city":"Bari"}`)
-	r := prepared.Run(t.Context())
-	got := r.message().Parts[0].(llms.ToolCallResponse)
+	got := prepared.Run(t.Context()).message().Parts[0].(llms.ToolCallResponse)
 	check.That(t, got.Name == "w" && got.Content == `{"city":"Rome"}`, "got %+v, want the call as it was prepared", got)
 }
 

@@ -117,8 +117,7 @@ func TestLargeTargets(t *testing.T) {
 
 // Arguments that the server's schema refuses do not fit the written schema either.
 func TestRewrittenSchemasHold(t *testing.T) {
-	long := strings.Repeat("e", 60)
-	values := make([]string, 300)
+	long, values := strings.Repeat("e", 60), make([]string, 300)
 	for i := range values {
 		values[i] = fmt.Sprintf(`"%s%d"`, long, i)
 	}

@@ -59,8 +59,7 @@ func parametersOf(t testing.TB, tool *Tool, p profile.Profile) (root map[string]
 	t.Helper()
 	c := newCatalog([]*Tool{tool}, p, 0)
 	*tool = *c.tools[0]
-	raw := check.Value(json.Marshal(c.definitions[0].Function.Parameters))(t)
-	v := check.Value(schema.Decode(raw))(t)
+	v := check.Value(schema.Decode(check.Value(json.Marshal(c.definitions[0].Function.Parameters))(t)))(t)
 	return v.(map[string]any), c.definitions[0].Function.Strict, c.changes
 }
 

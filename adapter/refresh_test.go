@@ -111,8 +111,7 @@ func TestAnnouncementsThatAreNotDeclared(t *testing.T) {
 				}
 				return `{"protocolVersion":"2025-11-25","capabilities":` + capabilities + `,"serverInfo":{"name":"s","version":"1"}}`
 			})
-			heard := 0
-			opts := legacy
+			heard, opts := 0, legacy
 			opts.OnNotification = func(*mcp.Notification) { heard++ }
 			ts := open(t, &Options{ClientOptions: &opts}, Server{Name: "p", Transport: transport})
 			synctest.Wait()

@@ -137,8 +137,7 @@ func TestUnheld(t *testing.T) {
 				root, _, changes := parametersOf(t, tool, p)
 				check.That(t, slices.ContainsFunc(changes, func(c profile.Change) bool { return c.Effect == "wider" && c.Keyword == u.keyword }),
 					"got %v, want one that is wider for %q", changes, u.keyword)
-				rewritten := check.Value(schema.Compile([]byte(show(dialect(p, root)))))(t)
-				offer{rewritten, root}.fits(t, u.arguments)
+				offer{check.Value(schema.Compile([]byte(show(dialect(p, root)))))(t), root}.fits(t, u.arguments)
 				wrong := (*argumentError)(nil)
 				got, err := tool.arguments(u.arguments)
 				check.That(t, errors.As(err, &wrong), "%s: got %s, %v, want what is wrong with the arguments", u.arguments, got, err)
@@ -178,8 +177,7 @@ func TestNothingMoreIsLost(t *testing.T) {
 		schemas++
 		for _, p := range profile.All() {
 			_, strict, changes := parametersOf(t, toolWith(t, string(all[name])), p)
-			key := fmt.Sprintf("%s %s strict", name, p)
-			check.That(t, !known[key] || strict, "%s: got it not strict", name)
+			check.That(t, !known[fmt.Sprintf("%s %s strict", name, p)] || strict, "%s: got it not strict", name)
 			for _, c := range changes {
 				row := fmt.Sprintf("%s %s %s %s %s", name, p, c.Effect, c.Path, c.Keyword)
 				check.That(t, c.Effect == "same" || known[row], "got a new loss: %s (%s)", row, c.Note)

@@ -93,8 +93,7 @@ func TestUsersAreAskedSideBySide(t *testing.T) {
 			return <-asking[userFrom(ctx)], nil
 		}})
 		ctx, leave := context.WithCancel(as(t, "ada"))
-		ends := make(chan error, 3)
-		catalog := ts.Catalog(profile.Plain)
+		ends, catalog := make(chan error, 3), ts.Catalog(profile.Plain)
 		go func() { ends <- catalog.Call(as(t, "ada"), call("1", "write", `{"city":"Rome"}`)).Err }()
 		synctest.Wait()
 		go func() { ends <- catalog.Call(ctx, call("1", "write", `{"city":"Oslo"}`)).Err }()

@@ -70,8 +70,7 @@ func openView(t *testing.T, ctx context.Context, ts *Toolset) (tell func(message
 		t.Helper()
 		check.Must(t, view.Send(t.Context(), []byte(message)))
 		if want != "" {
-			got := check.Value(view.Recv())(t)
-			check.Contains(t, message, string(got), want)
+			check.Contains(t, message, string(check.Value(view.Recv())(t)), want)
 		}
 	}
 	tell(`{"jsonrpc":"2.0","id":1,"method":"ui/initialize","params":{"protocolVersion":"2026-01-26","appInfo":{"name":"v","version":"1"},"appCapabilities":{}}}`,
@@ -107,8 +106,7 @@ func TestToolBecomesAppOnly(t *testing.T) {
 	check.Must(t, ts.Refresh(t.Context()))
 	check.Same(t, "event", <-events, Event{Server: "p", Kind: ToolsChanged, Removed: []string{"x"}})
 	staleFor(t, catalog.Call(t.Context(), call("1", "x", "{}")).Err, &staleToolError{tool: "x", server: "p", reason: toolGone})
-	res := check.Value(ts.ViewAccess("p", "ui://p/v").CallTool(t.Context(), "x", nil))(t)
-	check.Equal(t, "a view", res.Text(), "ran")
+	check.Equal(t, "a view", check.Value(ts.ViewAccess("p", "ui://p/v").CallTool(t.Context(), "x", nil))(t).Text(), "ran")
 }
 
 func TestViewAccess(t *testing.T) {
@@ -164,8 +162,7 @@ func TestViewReads(t *testing.T) {
 		return nil
 	}}, Server{Name: "p", Transport: p.transport(t)}, Server{Name: "q", Transport: newPeer().tool("y", object, echo).transport(t)})
 	access := ts.ViewAccess("p", "ui://p/v")
-	res := check.Value(access.ReadResource(t.Context(), "data://1"))(t)
-	check.Equal(t, "", res.Contents[0].Text, "one")
+	check.Equal(t, "", check.Value(access.ReadResource(t.Context(), "data://1"))(t).Contents[0].Text, "one")
 	check.Is(t, check.Err(access.ReadResource(t.Context(), "data://2")), apps.ErrDenied)
 	check.Equal(t, "reads", read, 1)
 	check.Same(t, "approvals", asked, []string{"p data://1 for ui://p/v", "p data://2 for ui://p/v"})

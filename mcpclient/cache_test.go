@@ -21,8 +21,7 @@ import (
 
 func wantTools(t *testing.T, ctx context.Context, c *mcpclient.Client, want string, opts ...mcpclient.CallOption) {
 	t.Helper()
-	names := check.Value(collect(c.Tools(ctx, opts...), toolName))(t)
-	check.Equal(t, "tools", strings.Join(names, " "), want)
+	check.Equal(t, "tools", strings.Join(check.Value(collect(c.Tools(ctx, opts...), toolName))(t), " "), want)
 }
 
 // wantRead reads resources whose text is the id of the request that fetched it.
@@ -30,8 +29,7 @@ func wantRead(t *testing.T, ctx context.Context, c *mcpclient.Client, want strin
 	t.Helper()
 	var texts []string
 	for _, uri := range uris {
-		r := check.Value(c.ReadResource(ctx, uri))(t)
-		texts = append(texts, r.Contents[0].Text)
+		texts = append(texts, check.Value(c.ReadResource(ctx, uri))(t).Contents[0].Text)
 	}
 	check.Equal(t, "", strings.Join(texts, " "), want)
 }
@@ -178,8 +176,7 @@ func TestCacheEndsWithTokenAndConnection(t *testing.T) {
 	}
 	const answer = `{"jsonrpc":"2.0","id":%s,"result":{"tools":[],"ttlMs":3600000}}`
 	bubble(t, "token", func(t *testing.T) {
-		asked := 0
-		token := new(transport.Bearer)
+		asked, token := 0, new(transport.Bearer)
 		c := connectWith(t, httpServer(t, func(w http.ResponseWriter, _ *http.Request, m message) {
 			asked++
 			fmt.Fprintf(jsonWriter(w), answer, m.ID)

@@ -19,8 +19,7 @@ import (
 
 // TestPathOfACall compares the list on the architecture page with the stack on which a connection gets a tool call.
 func TestPathOfACall(t *testing.T) {
-	page := check.Value(os.ReadFile("../docs/architecture.md"))(t)
-	_, section, _ := strings.Cut(string(page), "### The path of a call\n")
+	_, section, _ := strings.Cut(string(check.Value(os.ReadFile("../docs/architecture.md"))(t)), "### The path of a call\n")
 	section, _, _ = strings.Cut(section, "\n### ")
 	var documented []string // functions and their files
 	for _, m := range regexp.MustCompile("(?m)^[0-9]+\\. `(\\w+)` \\(`([\\w.]+)`\\)").FindAllStringSubmatch(section, -1) {
@@ -59,8 +58,7 @@ func callers() (all []string) {
 		all = append(all, f)
 	}
 	slices.Reverse(all)
-	last := slices.IndexFunc(all, func(f string) bool { return strings.HasPrefix(f, "exchange ") })
-	return all[:last+1]
+	return all[:slices.IndexFunc(all, func(f string) bool { return strings.HasPrefix(f, "exchange ") })+1]
 }
 
 func pathOverPipe(t *testing.T, o mcpclient.Options) (got []string) {
@@ -167,7 +165,6 @@ func TestAllowUndeclared(t *testing.T) {
 			check.NoError(t, subscribed(t, ctx, c, onResources("file:///r", "file:///r")).Close())
 			return
 		}
-		task := check.Value(c.StartTask(ctx, &mcp.Tool{Name: "ask"}, nil, 0))(t)
-		check.Equal(t, "", textOf(task.Wait(ctx)), "done")
+		check.Equal(t, "", textOf(check.Value(c.StartTask(ctx, &mcp.Tool{Name: "ask"}, nil, 0))(t).Wait(ctx)), "done")
 	}}))
 }

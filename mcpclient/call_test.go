@@ -115,8 +115,7 @@ func TestModernRefusals(t *testing.T) {
 			mcp.CodeHeaderMismatch:      `{}`, // a connection without headers cannot send better ones
 		} {
 			go p.reply(`{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":"no","data":%s}}`, code, data)
-			_, err := c.CallTool(t.Context(), "a", nil)
-			e := wantError[*mcp.RPCError](t, err)
+			e := wantError[*mcp.RPCError](t, check.Err(c.CallTool(t.Context(), "a", nil)))
 			check.That(t, e.Code == code && string(e.Data) == data, "got %v with %s, want code %d with %s", e, e.Data, code, data)
 			p.quiet()
 		}

@@ -337,8 +337,7 @@ func TestAnswersOfRevisions(t *testing.T) {
 				}))
 				p := <-transport.peers
 				p.ask("1")
-				m := p.next()
-				want := ""
+				m, want := p.next(), ""
 				if test.want[i] != unreadable {
 					want = `{"role":"assistant",` + test.want[i] + `,"model":""}`
 				}
@@ -363,8 +362,7 @@ func (v *visitor) ElicitationCapability() mcp.ElicitationCapability {
 }
 
 func (v *visitor) Elicit(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
-	v.seen = append(v.seen, p.URL)
-	v.done = append(v.done, mcpclient.ElicitationDone(ctx))
+	v.seen, v.done = append(v.seen, p.URL), append(v.done, mcpclient.ElicitationDone(ctx))
 	if v.wait {
 		<-mcpclient.ElicitationDone(ctx)
 	}

@@ -96,8 +96,7 @@ func TestConnectionEndsTheWaitForATask(t *testing.T) {
 
 // Notifications that wait for a slow observer are dropped when the client closes.
 func TestCloseDropsNotifications(t *testing.T) {
-	told := 0
-	o := legacy()
+	told, o := 0, legacy()
 	o.OnNotification = func(*mcp.Notification) {
 		told++
 		time.Sleep(time.Second)

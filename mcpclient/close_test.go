@@ -92,8 +92,7 @@ func TestHandlerCloses(t *testing.T) {
 		},
 	} {
 		bubble(t, name, func(t *testing.T) {
-			k := newCloser(t)
-			transport := newPeerTransport(t)
+			k, transport := newCloser(t), newPeerTransport(t)
 			c := connected(t, transport, test.opts(k.callback))
 			k.client.Store(c)
 			start := time.Now()
@@ -233,8 +232,7 @@ func endsAtOnce(t *testing.T, c *mcpclient.Client, wait func() error) {
 	if len(ended) > 0 {
 		t.Fatalf("it ended before Close: %v", <-ended)
 	}
-	start := time.Now()
-	closed := background(c.Close)
+	start, closed := time.Now(), background(c.Close)
 	check.Is(t, <-ended, mcpclient.ErrClosed)
 	within(t, "the end", start, 0)
 	check.NoError(t, <-closed)
@@ -301,8 +299,7 @@ func TestCloseFailsCallsThatAsk(t *testing.T) {
 			p.send(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)
 		}
 		synctest.Wait()
-		start := time.Now()
-		closed := background(c.Close)
+		start, closed := time.Now(), background(c.Close)
 		check.Is(t, <-failed, mcpclient.ErrClosed)
 		within(t, "the call", start, 0)
 		go p.each(func(message) {})
@@ -313,8 +310,7 @@ func TestCloseFailsCallsThatAsk(t *testing.T) {
 // cancelled makes a call and cancels it after a second.
 func cancelled(t *testing.T, c *mcpclient.Client) {
 	t.Helper()
-	ctx := withTimeout(t, time.Second)
-	check.Is(t, check.Err(c.CallTool(ctx, "a", nil)), context.DeadlineExceeded)
+	check.Is(t, check.Err(c.CallTool(withTimeout(t, time.Second), "a", nil)), context.DeadlineExceeded)
 }
 
 // The server is notified of cancelled calls even if the client is closed right afterwards.
@@ -374,8 +370,7 @@ func TestCloseAfterCancelHTTP(t *testing.T) {
 
 // A server that takes no more messages delays Close by 2.5 s, whatever it sends meanwhile.
 func TestCloseWithStuckPeer(t *testing.T) {
-	o := legacy()
-	stuckPeer(t, o, "notifications/cancelled", func(c *mcpclient.Client, p *peer) {
+	stuckPeer(t, legacy(), "notifications/cancelled", func(c *mcpclient.Client, p *peer) {
 		cancelled(p.t, c)
 		go func() {
 			time.Sleep(time.Second)

@@ -80,8 +80,7 @@ const discover, initialize = "server/discover", "initialize"
 // A server's era is remembered for other clients, until it proves wrong or is old.
 func TestEraCache(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		v := new(mcpclient.EraCache)
-		s := newChangeable(t, "a", "legacy")
+		v, s := new(mcpclient.EraCache), newChangeable(t, "a", "legacy")
 		s.connects(t, v, discover, initialize)
 		s.connects(t, v, initialize)
 		s.connects(t, nil, discover, initialize)
@@ -107,8 +106,7 @@ func TestEraCache(t *testing.T) {
 func TestEraCacheOutlivesTrouble(t *testing.T) {
 	for _, status := range []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests, http.StatusServiceUnavailable} {
 		synctest.Test(t, func(t *testing.T) {
-			v := new(mcpclient.EraCache)
-			s := new(sessionServer)
+			v, s := new(mcpclient.EraCache), new(sessionServer)
 			var asked []string
 			server := served(t, func(w http.ResponseWriter, r *http.Request, _ message) {
 				if m := r.Header.Get("Mcp-Method"); m != "" {
@@ -134,8 +132,7 @@ func TestEraCacheOutlivesTrouble(t *testing.T) {
 // Only a server's answer proves the era wrong: a process that dies is not started again and again.
 func TestEraCacheOfTheDead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		v := new(mcpclient.EraCache)
-		s := newChangeable(t, "a", "legacy")
+		v, s := new(mcpclient.EraCache), newChangeable(t, "a", "legacy")
 		s.connects(t, v, discover, initialize)
 		s.greet = func(p *peer) { p.next(); _ = p.conn.Close() }
 		before := s.dialed()

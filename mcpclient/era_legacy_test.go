@@ -18,7 +18,6 @@ func TestLegacyTaskTTL(t *testing.T) {
 		time.Millisecond + time.Nanosecond: `{"name":"a","task":{"ttl":2}}`,
 		1<<63 - 1:                          `{"name":"a","task":{"ttl":9223372036855}}`,
 	} {
-		r := e.taskRequest(&request{params: []byte(`{"name":"a"}`)}, ttl)
-		check.Equal(t, ttl.String(), string(r.params), want)
+		check.Equal(t, ttl.String(), string(e.taskRequest(&request{params: []byte(`{"name":"a"}`)}, ttl).params), want)
 	}
 }

@@ -262,8 +262,7 @@ func endlessProbe(t *testing.T) {
 		}
 	})
 	defer s.Close()
-	c := connectTo(t, s, mcpclient.Options{})
-	check.NoError(t, c.Close())
+	check.NoError(t, connectTo(t, s, mcpclient.Options{}).Close())
 }
 
 // Clients that were told to wait equally long do not return at the same time.

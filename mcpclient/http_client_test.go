@@ -123,8 +123,7 @@ func TestHTTPSToAPlainServer(t *testing.T) {
 // A replaced http.DefaultTransport is used.
 func TestDefaultTransport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := httpServer(t, answerCall)
-		before := http.DefaultTransport
+		s, before := httpServer(t, answerCall), http.DefaultTransport
 		defer func() { http.DefaultTransport = before }()
 		http.DefaultTransport = s.Transport()
 		c := connectedBy(t, s.URL(), &http.Client{}, modern())

@@ -221,8 +221,7 @@ func TestConnectFailsInSession(t *testing.T) {
 				}
 				return true
 			}})
-			o := legacy()
-			start := time.Now()
+			o, start := legacy(), time.Now()
 			check.Fails(t, check.Err(mcpclient.Connect(withTimeout(t, time.Second), &mcpclient.HTTP{URL: s.URL(), Client: s.Client()}, &o)), "")
 			check.Equal(t, "Connect took", time.Since(start), test.want)
 			check.Same(t, "ended sessions", ended.read(), []string{"s-1"})
@@ -241,8 +240,7 @@ func callHere(t *testing.T, c *mcpclient.Client, note func(p mcp.Progress, stack
 // it, in order with progress from the response.
 func TestProgressOverStandaloneStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		standalone := make(chan string)
-		told := make(chan float64)
+		standalone, told := make(chan string), make(chan float64)
 		s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
 			say := stream(w)
 			if r.Method == http.MethodGet {

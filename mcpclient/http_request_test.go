@@ -218,8 +218,7 @@ func (e endless) Close() error             { return nil }
 // A body that continues after the end of its request does not delay Close.
 func TestCloseWithEndlessBody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := httpServer(t, nil)
-		body := make(endless)
+		s, body := httpServer(t, nil), make(endless)
 		defer close(body)
 		c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), WrapTransport: wrapped(func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
 			resp, err := next.RoundTrip(r)
@@ -452,7 +451,6 @@ func TestShortSecretsStay(t *testing.T) {
 		e := wantError[*mcp.RPCError](t, check.Err(c.CallTool(t.Context(), "a", nil)))
 		check.That(t, e.Message == "1 name" && string(e.Data) == data, "got %q with %s, want it as the server sent it", e.Message, e.Data)
 	}, func(h *mcpclient.HTTP) {
-		h.Token = token
-		h.Client.Transport = sessionID(h.Client.Transport, "1")
+		h.Token, h.Client.Transport = token, sessionID(h.Client.Transport, "1")
 	})
 }

@@ -412,8 +412,7 @@ func TestSSEEndpointWaitsForToken(t *testing.T) {
 			time.Sleep(time.Minute)
 			return transport.Token{Value: "t"}, nil
 		})
-		c := check.Value(h.Dial(t.Context()))(t)
-		_ = c.Close()
+		_ = check.Value(h.Dial(t.Context()))(t).Close()
 	})
 }
 

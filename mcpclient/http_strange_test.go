@@ -121,8 +121,7 @@ func TestStrangeResponses(t *testing.T) {
 						answerCall(w, r, m)
 					}
 				})
-				c := connectTo(t, s, opts)
-				start := time.Now()
+				c, start := connectTo(t, s, opts), time.Now()
 				res, err := c.CallTool(t.Context(), "strange", nil)
 				if test.want == "" {
 					check.Equal(t, "answer", textOf(res, err), "strange")
@@ -234,8 +233,7 @@ func TestServerKeepsResponsesOpen(t *testing.T) {
 			stream(w)(answerTo(m))
 			<-r.Context().Done()
 		})
-		c := connectTo(t, s, opts)
-		start := time.Now()
+		c, start := connectTo(t, s, opts), time.Now()
 		for range 50 {
 			callText(t, t.Context(), c, "a", "a")
 		}

@@ -170,8 +170,7 @@ func TestSubscribeLimit(t *testing.T) {
 
 // slowly installs a handler that answers a form after two hours.
 func slowly(o mcpclient.Options) mcpclient.Options {
-	o.Timeouts.Call = 24 * time.Hour
-	o.Timeouts.Idle = time.Minute
+	o.Timeouts.Call, o.Timeouts.Idle = 24*time.Hour, time.Minute
 	o.Elicitation = mcp.ElicitationFunc(func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 		time.Sleep(2 * time.Hour)
 		return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil

@@ -25,8 +25,7 @@ func served(t *testing.T, opts *Options, answer func(m *testenv.Message) string)
 	transport, conn := Pipe()
 	t.Cleanup(func() { _ = conn.Close() })
 	go testenv.Answer(conn, answer)
-	pipe := check.Value(transport.Dial(t.Context()))(t)
-	e := &ending{Conn: pipe}
+	e := &ending{Conn: check.Value(transport.Dial(t.Context()))(t)}
 	c := check.Value(Connect(t.Context(), e, opts))(t)
 	t.Cleanup(func() { _ = c.Close() })
 	return c, e
@@ -177,8 +176,7 @@ func TestRewatch(t *testing.T) {
 		})
 		var all []*Subscription
 		for _, uris := range [][]string{{"file:///a"}, {"file:///b", "file:///a"}} {
-			s := check.Value(c.Subscribe(t.Context(), mcp.SubscriptionFilter{Resources: uris}))(t)
-			all = append(all, s)
+			all = append(all, check.Value(c.Subscribe(t.Context(), mcp.SubscriptionFilter{Resources: uris}))(t))
 		}
 		synctest.Wait()
 		methods, gone = nil, "file:///a"

@@ -437,8 +437,7 @@ func TestHTTPRoundTripper(t *testing.T) {
 				opts.Protocol.Revision = mcp.Revision20241105 // its server's revision
 			}
 			var seen diary
-			wraps := 0
-			s := serve(t, handler)
+			wraps, s := 0, serve(t, handler)
 			client := s.Client()
 			before := client.Transport
 			c := connected(t, &mcpclient.HTTP{URL: s.URL(), SSE: name == "SSE", Client: client, WrapTransport: func(next http.RoundTripper) http.RoundTripper {
@@ -491,8 +490,7 @@ func TestMiddlewareRenamesTarget(t *testing.T) {
 // The first next of a middleware does not use up the second: each may be sent again in a new session.
 func TestMiddlewareCallsNextTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := new(sessionServer)
-		o := legacy()
+		s, o := new(sessionServer), legacy()
 		o.Middleware = append(o.Middleware, handlerOf(func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
 			if r.Method != "tools/list" {
 				return next(ctx, r)

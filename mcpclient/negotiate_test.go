@@ -350,8 +350,7 @@ func TestServerThatDiesOnAPipe(t *testing.T) {
 // If a server ignored the probe, ended and cannot be started again, the error mentions the silence once.
 func TestSilentServerThatDoesNotStartAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		way := newPeerTransport(t)
-		first := make(chan *peer, 1)
+		way, first := newPeerTransport(t), make(chan *peer, 1)
 		way.greet = func(p *peer) { p.next(); first <- p }
 		way.most = 1
 		err := connectError(t, way, mcpclient.Options{Logger: slog.New(onceSaid{slog.DiscardHandler, "no modern server", new(sync.Once), func() {

@@ -195,8 +195,7 @@ func TestOptionalMethodsOfConnections(t *testing.T) {
 			bubble(t, name+"/"+form, func(t *testing.T) {
 				pipe, p := newPeer(t)
 				a := &attempt{T: t, peer: p}
-				client := check.Value(pipe.Dial(t.Context()))(t)
-				inner := test.conn(plain{client})
+				inner := test.conn(plain{check.Value(pipe.Dial(t.Context()))(t)})
 				got, want := test.used(a, wrap(inner), inner), form != "none"
 				check.That(t, got == want, "used: got %t, want %t", got, want)
 			})

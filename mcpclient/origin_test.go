@@ -116,8 +116,7 @@ func TestOriginOfTask(t *testing.T) {
 // Over HTTP, and in the modern era, a question arrives in the response to its call.
 func TestOriginInResponse(t *testing.T) {
 	inEras(t, func(t *testing.T, name string, opts mcpclient.Options) {
-		seen := make(chan asking, 2)
-		answered := make(chan bool, 2)
+		seen, answered := make(chan asking, 2), make(chan bool, 2)
 		s := httpServer(t, func(w http.ResponseWriter, _ *http.Request, m message) {
 			switch {
 			case m.Method == "" && m.ID != nil: // an answer of a legacy client
@@ -173,8 +172,7 @@ func TestHandlerOutlivesAnsweredCall(t *testing.T) {
 		opts, began, ended := ending(legacy())
 		inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 			ctx, cancel := context.WithCancel(t.Context())
-			call := goCall(ctx, c, "a")
-			m := p.next()
+			call, m := goCall(ctx, c, "a"), p.next()
 			p.ask("1")
 			<-began
 			if !gaveUp {

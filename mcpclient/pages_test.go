@@ -164,8 +164,7 @@ func TestCursorsOfSessions(t *testing.T) {
 func TestCursorOfSessionBefore(t *testing.T) {
 	for name, ping := range map[string]bool{"next session": true, "next user": false} {
 		bubble(t, name, func(t *testing.T) {
-			s := newDiplomat()
-			o := legacy()
+			s, o := newDiplomat(), legacy()
 			token := new(transport.Bearer)
 			o.Middleware = []mcpclient.Middleware{handlerOf(func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
 				raw, err := next(ctx, r)

@@ -231,8 +231,7 @@ func TestRestartInAnotherEra(t *testing.T) {
 // progress fails, because it may have run.
 func TestServerThatComesBackInAnotherEra(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ran := 0
-		transport := newChangeable(t, "", "modern")
+		ran, transport := 0, newChangeable(t, "", "modern")
 		c := connected(t, transport, mcpclient.Options{Limits: mcpclient.Limits{Restarts: 5}})
 		for i := range 4 {
 			p := <-transport.peers

@@ -322,8 +322,7 @@ func listens(t *testing.T) *mcpclient.IO {
 func TestMuteServer(t *testing.T) {
 	said := `the last: "Listening on port 8080"`
 	synctest.Test(t, func(t *testing.T) {
-		_, err := mcpclient.Connect(withTimeout(t, time.Minute), listens(t), nil)
-		wantBoth(t, err, context.DeadlineExceeded, said)
+		wantBoth(t, check.Err(mcpclient.Connect(withTimeout(t, time.Minute), listens(t), nil)), context.DeadlineExceeded, said)
 	})
 	synctest.Test(t, func(t *testing.T) {
 		o := modern()
@@ -353,8 +352,7 @@ func TestRestartClosed(t *testing.T) {
 		"handshake":      {true, 0},
 	} {
 		bubble(t, name, func(t *testing.T) {
-			peers := newPeerTransport(t)
-			o := legacy()
+			peers, o := newPeerTransport(t), legacy()
 			o.Limits.Restarts = 5
 			c := connected(t, &hooked{Transport: peers, close: func(conn mcpclient.Conn) error {
 				time.Sleep(test.took)
@@ -368,8 +366,7 @@ func TestRestartClosed(t *testing.T) {
 			synctest.Wait()
 			waiting := background(func() error { return c.Ping(t.Context()) })
 			synctest.Wait()
-			start := time.Now()
-			closed := background(c.Close)
+			start, closed := time.Now(), background(c.Close)
 			check.Is(t, <-waiting, mcpclient.ErrClosed)
 			within(t, "the end of the wait", start, 0)
 			check.NoError(t, <-closed)
@@ -466,8 +463,7 @@ func TestRestartOverSSE(t *testing.T) {
 			var current atomic.Pointer[oldServer]
 			current.Store(first)
 			server := served(t, func(w http.ResponseWriter, r *http.Request, _ message) {
-				s := current.Load()
-				got := r.Header.Get("Authorization")
+				s, got := current.Load(), r.Header.Get("Authorization")
 				check.That(t, s != second || got == "Bearer token", "%s %s: got authorization %q", r.Method, r.URL.Path, got)
 				s.ServeHTTP(w, r)
 			})

@@ -110,8 +110,7 @@ func TestRetries(t *testing.T) {
 // A request that is sent again in a new session has all its retries there.
 func TestRetriesInNextSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		busy := true
-		sessions := new(sessionServer)
+		busy, sessions := true, new(sessionServer)
 		sessions.on("tools/list", func(w http.ResponseWriter, r *http.Request, _ message) bool {
 			if !busy || r.Header.Get("Mcp-Session-Id") != "s-2" {
 				return false
@@ -276,8 +275,7 @@ func TestCutConnections(t *testing.T) {
 			s.Transport().DisableKeepAlives = test.fresh
 			o := undeclared(modern())
 			o.Limits.Retries = test.max
-			c := connectTo(t, s, o)
-			start := time.Now()
+			c, start := connectTo(t, s, o), time.Now()
 			err := check.Err(c.Call(t.Context(), test.method, nil))
 			got := time.Since(start)
 			check.That(t, (err == nil) == test.ok, "got %v", err)

@@ -49,8 +49,7 @@ func readAgain(t *testing.T, r *mcp.InputRequired) *mcp.InputRequired {
 func TestManualInput(t *testing.T) {
 	manual := mcpclient.WithManualInput()
 	synctest.Test(t, func(t *testing.T) {
-		transport := mcptest.Read(t, "testdata/manual_modern.txtar")
-		opts := unasked(t)
+		transport, opts := mcptest.Read(t, "testdata/manual_modern.txtar"), unasked(t)
 		opts.ClientInfo = mcp.Implementation{Name: "test", Version: "1"}
 		first := connected(t, transport, opts)
 		_, err := first.CallTool(t.Context(), "ask", map[string]int{"a": 1}, manual)
@@ -96,8 +95,7 @@ func TestAnswerLater(t *testing.T) {
 }
 
 func TestManualInputOfOthers(t *testing.T) {
-	manual := mcpclient.WithManualInput()
-	opts := unasked(t)
+	manual, opts := mcpclient.WithManualInput(), unasked(t)
 	opts.Limits.Rounds = 2
 	playAll(t, []conversation{{name: "manual_others_modern", opts: opts, play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		r := round(t, check.Err(c.GetPrompt(ctx, "p", map[string]string{"x": "y"}, manual)))
@@ -242,8 +240,7 @@ func TestTaskAfterRound(t *testing.T) {
 			}
 			p.reply(`{"id":%s,"result":{"taskId":"k","status":"completed","result":{"content":[{"type":"text","text":"done"}]}}}`)
 		}()
-		task := check.Value(c.StartTask(t.Context(), slow, nil, 0))(t)
-		check.Equal(t, "", textOf(task.Wait(t.Context())), "done")
+		check.Equal(t, "", textOf(check.Value(c.StartTask(t.Context(), slow, nil, 0))(t).Wait(t.Context())), "done")
 	})
 }
 

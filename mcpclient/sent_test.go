@@ -56,8 +56,7 @@ func TestUnsent(t *testing.T) {
 				return s.Transport().RoundTrip(r)
 			})}
 			opts := modern()
-			opts.Limits.Retries = -1
-			opts.Protocol.AllowUndeclared = true
+			opts.Limits.Retries, opts.Protocol.AllowUndeclared = -1, true
 			c := connectedBy(t, s.URL(), client, opts)
 			if first == "" {
 				failure = tt.err

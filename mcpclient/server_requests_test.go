@@ -109,8 +109,7 @@ func TestFloodOfRequests(t *testing.T) {
 	opts, running := blocks(legacy(), nil)
 	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 		call := goCall(t.Context(), c, "a")
-		m := p.next()
-		before := runtime.NumGoroutine()
+		m, before := p.next(), runtime.NumGoroutine()
 		for i := range flood {
 			p.ask(fmt.Sprint(i))
 		}
@@ -143,8 +142,7 @@ func TestFloodOfRequestsInAResponse(t *testing.T) {
 				w.WriteHeader(http.StatusAccepted)
 				return
 			}
-			before := runtime.NumGoroutine()
-			say := stream(w)
+			before, say := runtime.NumGoroutine(), stream(w)
 			for i := range flood {
 				say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"sampling/createMessage","params":%s}`, i, samplingParams))
 				most.Store(max(most.Load(), int32(runtime.NumGoroutine()-before)))
@@ -190,8 +188,7 @@ func TestMaxNotifications(t *testing.T) {
 		12 << 20: {6, 3, 4}, // two large ones fit in 32 MiB
 	} {
 		var got diary
-		release := make(chan bool)
-		opts := legacy()
+		release, opts := make(chan bool), legacy()
 		opts.OnNotification = func(n *mcp.Notification) {
 			<-release
 			got.write("%s", strings.ReplaceAll(string(n.Params), " ", ""))

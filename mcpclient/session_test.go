@@ -81,8 +81,7 @@ func (s *sessionServer) times(what string) (n int) {
 }
 
 func (s *sessionServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	m := readMessage(r)
-	id := r.Header.Get("Mcp-Session-Id")
+	m, id := readMessage(r), r.Header.Get("Mcp-Session-Id")
 	s.mu.Lock()
 	s.got = append(s.got, strings.TrimSpace(fmt.Sprintf("%s %s %s", cmp.Or(m.Method, r.Method), id, r.Header.Get("Mcp-Protocol-Version"))))
 	known := id != "" && id == s.known && (m.Method == "" || m.Method != s.refuses)
@@ -138,8 +137,7 @@ func (s *sessionServer) start() string {
 }
 
 func (s *sessionServer) speak(w http.ResponseWriter, r *http.Request, id string) {
-	says := s.says(id)
-	send := stream(w)
+	says, send := s.says(id), stream(w)
 	if s.fleeting && id != "s-1" {
 		s.forget()
 		return
@@ -268,8 +266,7 @@ func TestSessionExits(t *testing.T) {
 	inSessionWith(t, o, func(t *testing.T, c *mcpclient.Client, s *sessionServer) {
 		s.forget()
 		for range 2 {
-			err := c.Ping(withTimeout(t, time.Hour))
-			wantBoth(t, err, mcpclient.ErrSessionLost, "could not start a new session: middleware")
+			wantBoth(t, c.Ping(withTimeout(t, time.Hour)), mcpclient.ErrSessionLost, "could not start a new session: middleware")
 		}
 		s.set(func() { s.known = "s-1" })
 		check.NoError(t, c.Ping(withTimeout(t, time.Hour)), "after the server knows the session again")

@@ -229,8 +229,7 @@ func TestSilentSubscriptionOnASharedConnection(t *testing.T) {
 		wantNoChange(t, s)
 		_ = p.conn.Close()
 		p = <-transport.peers
-		start := time.Now()
-		m := p.expect("subscriptions/listen")
+		start, m := time.Now(), p.expect("subscriptions/listen")
 		within(t, "the subscription", start, 0)
 		p.send("%s", acknowledgement(m, ""))
 		wantChanges(t, s, stale)

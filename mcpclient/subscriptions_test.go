@@ -19,8 +19,7 @@ import (
 
 func subscribed(t *testing.T, ctx context.Context, c *mcpclient.Client, f mcp.SubscriptionFilter, opts ...mcpclient.CallOption) *mcpclient.Subscription {
 	t.Helper()
-	s := check.Value(c.Subscribe(ctx, f, opts...))(t)
-	return s
+	return check.Value(c.Subscribe(ctx, f, opts...))(t)
 }
 
 func wantChanges(t *testing.T, s *mcpclient.Subscription, want ...mcp.Change) {

@@ -121,8 +121,7 @@ func TestTaskBounds(t *testing.T) {
 	opts := rooted(modern())
 	opts.Limits.Rounds, opts.Limits.ServerRequests = 2, 3
 	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
-		task := c.Task("k", "slow")
-		poll := "0"
+		task, poll := c.Task("k", "slow"), "0"
 		questions := `{}`
 		gets := 0
 		go p.each(func(m message) {

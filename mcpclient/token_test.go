@@ -111,8 +111,7 @@ func TestBearerTokenWhileConnecting(t *testing.T) {
 				}
 				server.ServeHTTP(w, r)
 			})
-			asked := 0
-			token := new(transport.Bearer)
+			asked, token := 0, new(transport.Bearer)
 			token.Refused = func(context.Context, *transport.Refusal) error {
 				asked++
 				return token.Renew("fresh")
@@ -186,8 +185,7 @@ func TestTokenRefusedWhileStreamRestarts(t *testing.T) {
 		})
 		go first.shake()
 		recipe := direct(server.URL()+"/sse", server.Client())
-		asked := 0
-		token := new(transport.Bearer)
+		asked, token := 0, new(transport.Bearer)
 		token.Refused = func(_ context.Context, r *transport.Refusal) error {
 			asked++
 			check.That(t, r.Token == "old-token" && r.Status == http.StatusUnauthorized, "asked about %+v", r)
@@ -336,8 +334,7 @@ func TestStreamOfOtherUser(t *testing.T) {
 func TestTokenSourceFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) { w.WriteHeader(http.StatusUnauthorized) })
-		errSignedOut := errors.New("signed out")
-		out := false
+		errSignedOut, out := errors.New("signed out"), false
 		c := connectWith(t, s, tokenFunc(func(_ context.Context, refused *transport.Refusal) (transport.Token, error) {
 			if out || refused != nil {
 				return transport.Token{}, errSignedOut

@@ -20,8 +20,7 @@ func TestCallTool(t *testing.T) {
 		type sum struct{ Sum int }
 		got, err := mcpclient.CallToolAs[sum](ctx, c, "add", map[string]int{"a": 1, "b": 2})
 		check.That(t, err == nil && got.Sum == 3, "add: got %+v, %v", got, err)
-		_, err = mcpclient.CallToolAs[sum](ctx, c, "add", nil)
-		failed := wantError[*mcp.ToolError](t, err)
+		failed := wantError[*mcp.ToolError](t, check.Err(mcpclient.CallToolAs[sum](ctx, c, "add", nil)))
 		check.That(t, failed.Result.Tool == "add" && strings.Contains(failed.Error(), "a is missing"), "add without arguments: got %v", failed)
 		refused := wantError[*mcp.RPCError](t, check.Err(c.CallTool(ctx, "nope", nil)))
 		check.That(t, refused.Code == mcp.CodeInvalidParams && string(refused.Data) == `{"name":"nope"}`, "nope: got %v with data %s", refused, refused.Data)
@@ -224,8 +223,7 @@ func TestOutputCheck(t *testing.T) {
 		wantError[*mcpclient.SchemaViolation](t, check.Err(c.CallTool(ctx, "forecast", nil, checked)))
 		res, err = c.CallTool(ctx, "forecast", nil, checked)
 		check.That(t, err == nil && res.IsError, "failure of the tool: got %+v, %v", res, err)
-		_, err = c.CallTool(ctx, "forecast", nil, checked)
-		bad = wantError[*mcpclient.SchemaViolation](t, err)
+		bad = wantError[*mcpclient.SchemaViolation](t, check.Err(c.CallTool(ctx, "forecast", nil, checked)))
 		check.That(t, bad.Path == "" && strings.Contains(bad.Message, "object"), "null: got %+v", bad)
 		// A call that cannot be checked is not sent.
 		check.Text(t, check.Err(c.CallTool(ctx, "forecast", nil, mcpclient.WithOutputCheck(forecast(`{"$schema":"urn:own"}`), new(schemacheck.Validator)))), "unsupported dialect", "unknown dialect")
@@ -305,8 +303,7 @@ func TestValidatorOfForms(t *testing.T) {
 		})
 		inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 			p.send(form)
-			m := p.next()
-			refusal := ""
+			m, refusal := p.next(), ""
 			if m.Error != nil {
 				refusal = m.Error.Message
 			}

@@ -72,8 +72,7 @@ func TestAccount(t *testing.T) {
 		"edited": {answering(counted), longer, []cost.Charge{most, {Model: "gpt-4.1", Tokens: cost.Tokens{Input: 34, Output: 200}, Cost: dollars(451)}},
 			[]cost.Charge{nothing("gpt-4.1"), {Model: "gpt-4.1", Tokens: cost.Tokens{Input: 20, Cached: 10, CacheWrite: 4, Output: 10, Reasoning: 4}, Cost: dollars(33)}}},
 	} {
-		h := newHost(t, test.host)
-		s := h.sampler(t, &Options{Prices: cents, Review: test.review, Retries: -1})
+		s := newHost(t, test.host).sampler(t, &Options{Prices: cents, Review: test.review, Retries: -1})
 		p := &purse{tokens: 1000, micro: 1000}
 		_, _ = s.CreateMessage(cost.WithAccount(t.Context(), p), question(t, hi)) // some fail
 		check.Same(t, name+": reserved", p.reserved, test.reserved)

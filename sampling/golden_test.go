@@ -155,8 +155,7 @@ func (h *wireHost) sampler(t *testing.T, kind, model string) *Sampler {
 	if slices.Contains([]string{"compatible", "openrouter", "mistral"}, kind) {
 		opts.Metadata = []string{"user"}
 	}
-	s := check.Value(New(cfg, model, opts))(t)
-	return s
+	return check.Value(New(cfg, model, opts))(t)
 }
 
 var newID = regexp.MustCompile(`call_[A-Z2-7]{20}`)

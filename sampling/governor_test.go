@@ -106,8 +106,7 @@ func TestWaitingForATurnEndsWithTheContext(t *testing.T) {
 }
 
 func TestInputBytes(t *testing.T) {
-	h := newHost(t, answering(plainAnswer))
-	s := h.sampler(t, &Options{Limits: Limits{InputBytes: 132}})
+	s := newHost(t, answering(plainAnswer)).sampler(t, &Options{Limits: Limits{InputBytes: 132}})
 	for _, tt := range []struct {
 		name, params string
 		ok           bool
@@ -143,8 +142,7 @@ func TestShareOfAServer(t *testing.T) {
 		{"its own limit", Limits{Total: Budget{Requests: 6}, PerServer: Budget{Requests: 5}}, 5, 1},
 		{"its own limit of something else", Limits{Total: Budget{Requests: 6}, PerServer: Budget{Tokens: 1e6}}, 3, 3},
 	} {
-		h := newHost(t, answering(usageAnswer(34, 100)))
-		s := h.sampler(t, &Options{Prices: prices, Limits: tt.limits})
+		s := newHost(t, answering(usageAnswer(34, 100))).sampler(t, &Options{Prices: prices, Limits: tt.limits})
 		answered := map[string]int{}
 		for _, server := range []string{"first", "next"} {
 			for range 10 {

@@ -56,8 +56,7 @@ func TestModelChoice(t *testing.T) {
 		check.Equal(t, tt.name, got.model.ID, tt.want)
 		check.Contains(t, tt.name, got.reason, tt.reason)
 	}
-	nan := math.NaN()
-	p := question(t, hi)
+	nan, p := math.NaN(), question(t, hi)
 	p.ModelPreferences = &mcp.ModelPreferences{CostPriority: &nan}
 	got, err := choose(catalogue(), "gpt-5", p)
 	check.That(t, err == nil && got.model.ID == "gpt-5", "NaN: got %+v, %v, want the default", got, err)

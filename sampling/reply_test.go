@@ -45,8 +45,7 @@ func TestReplyMapping(t *testing.T) {
 		{"call without tools", plain, choice(calls(f), `"tool_calls"`), text("Let me.", "endTurn")},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			h := newHost(t, answering(tt.answer))
-			equalJSON(t, asJSON(answered(t, h.sampler(t, nil), tt.params)), tt.want)
+			equalJSON(t, asJSON(answered(t, newHost(t, answering(tt.answer)).sampler(t, nil), tt.params)), tt.want)
 		})
 	}
 }
@@ -78,8 +77,7 @@ func TestOnText(t *testing.T) {
 	var pieces []string
 	opts := &Options{OnText: func(_ context.Context, r *Request, piece string) { pieces = append(pieces, r.Model+":"+piece) }}
 	h := newHost(t, events("data: [DONE]\n\n"))
-	got := answered(t, h.sampler(t, opts), hi)
-	check.Equal(t, "Hello", got.Content[0].(*mcp.TextContent).Text, "Hello")
+	check.Equal(t, "Hello", answered(t, h.sampler(t, opts), hi).Content[0].(*mcp.TextContent).Text, "Hello")
 	check.Same(t, "pieces", pieces, []string{"gpt-4.1:Hel", "gpt-4.1:lo"})
 
 	h = newHost(t, events(""))

@@ -48,8 +48,7 @@ func TestSizeOfResources(t *testing.T) {
 }
 
 func TestMetadata(t *testing.T) {
-	long := strings.Repeat("x", 513)
-	many := make([]string, 20)
+	long, many := strings.Repeat("x", 513), make([]string, 20)
 	all := map[string]int{}
 	for i := range many {
 		many[i] = strings.Repeat("k", i+1)
@@ -76,8 +75,7 @@ func TestMetadata(t *testing.T) {
 func TestHostExtraTravelsWithTheServer(t *testing.T) {
 	const made = `{"choices":[{"message":{"tool_calls":[{"id":"a","function":{"name":"f","arguments":"{}"},"extra_content":{"google":{"thought_signature":"s<g"}}}]}}]}`
 	asking := `{"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}],"maxTokens":9,"tools":[{"name":"f"}]}`
-	h := newHost(t, answering(made))
-	got := answered(t, h.sampler(t, &Options{Host: "gemini"}), asking)
+	got := answered(t, newHost(t, answering(made)).sampler(t, &Options{Host: "gemini"}), asking)
 	use := got.Content[0].(*mcp.ToolUseContent)
 	equalJSON(t, string(use.Meta), `{"io.github.mcpchain/host-extra":{"google":{"thought_signature":"s<g"}}}`)
 

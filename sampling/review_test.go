@@ -15,8 +15,7 @@ func TestReviewEdits(t *testing.T) {
 	h := newHost(t, answering(plainAnswer))
 	s := h.sampler(t, &Options{Review: &Review{
 		Request: func(_ context.Context, r *Request) error {
-			r.Model = "gpt-4.1-mini"
-			r.Params.SystemPrompt = "Be kind."
+			r.Model, r.Params.SystemPrompt = "gpt-4.1-mini", "Be kind."
 			r.Params.Messages[0].Content[0] = &mcp.TextContent{Text: "Good day"}
 			return nil
 		},
@@ -26,8 +25,7 @@ func TestReviewEdits(t *testing.T) {
 		},
 	}})
 	p := question(t, hi)
-	got := check.Value(s.CreateMessage(t.Context(), p))(t)
-	check.Equal(t, "reply", got.Content[0].(*mcp.TextContent).Text, "Hello!")
+	check.Equal(t, "reply", check.Value(s.CreateMessage(t.Context(), p))(t).Content[0].(*mcp.TextContent).Text, "Hello!")
 	equalJSON(t, h.Last(), `{"model":"gpt-4.1-mini","max_completion_tokens":100,"stream":false,
 		"messages":[{"role":"system","content":"Be kind."},{"role":"user","content":"Good day"}]}`)
 	check.Equal(t, "the server's own request was changed to", p.Messages[0].Content[0].(*mcp.TextContent).Text, "Hi")

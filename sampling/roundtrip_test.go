@@ -110,8 +110,7 @@ func (c *conversation) wireNames(t *testing.T, w *chatWire) map[string]string {
 // checkWire compares the request to the host with the conversation.
 func (c *conversation) checkWire(t *testing.T, w *chatWire) {
 	t.Helper()
-	names := c.wireNames(t, w)
-	turn := 0
+	names, turn := c.wireNames(t, w), 0
 	for i := 0; i < len(w.Messages); i++ {
 		calls := w.Messages[i].ToolCalls
 		if len(calls) == 0 {

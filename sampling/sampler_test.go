@@ -27,8 +27,7 @@ func (s *host) sampler(t testing.TB, opts *Options) *Sampler {
 	t.Helper()
 	cfg := openai.DefaultConfig(testKey)
 	cfg.HTTPClient = s.Client()
-	sampler := check.Value(New(cfg, "gpt-4.1", opts))(t)
-	return sampler
+	return check.Value(New(cfg, "gpt-4.1", opts))(t)
 }
 
 // wantAsked checks how many requests have reached the host.
@@ -40,8 +39,7 @@ func (s *host) wantAsked(t testing.TB, want int) {
 // answered returns the answer to a request, which must not fail.
 func answered(t testing.TB, h mcp.SamplingHandler, params string) *mcp.CreateMessageResult {
 	t.Helper()
-	got := check.Value(h.CreateMessage(t.Context(), question(t, params)))(t)
-	return got
+	return check.Value(h.CreateMessage(t.Context(), question(t, params)))(t)
 }
 
 // ask sends a request, and returns its error.

@@ -33,8 +33,7 @@ func wantRecall(t *testing.T, s *Files, key Key, want string) {
 // pathOf returns the file of a decision.
 func pathOf(t *testing.T, s *Files, key Key) string {
 	t.Helper()
-	path := check.Value(s.path(key))(t)
-	return path
+	return check.Value(s.path(key))(t)
 }
 
 // wantList checks the keys of the stored decisions.
@@ -178,8 +177,7 @@ func TestFilesBehindLinks(t *testing.T) {
 		check.That(t, !found && err != nil, "%s: got %t, %v from a directory behind a link", name, found, err)
 		check.Text(t, s.Remember(t.Context(), sameTool("s", "b"), Decision{}), "", name, "remembered behind a link")
 	}
-	path := pathOf(t, kept, key)
-	other := filepath.Join(dir, "file")
+	path, other := pathOf(t, kept, key), filepath.Join(dir, "file")
 	check.Must(t, errors.Join(os.Rename(path, other), os.Symlink(other, path)))
 	_, found, err := kept.Recall(t.Context(), key)
 	check.That(t, !found && err != nil, "got %t, %v from a file behind a link", found, err)
@@ -218,8 +216,7 @@ func TestFilesConcurrently(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	all := check.Value(NewFiles(dir).paths())(t)
-	check.Equal(t, "files", len(all), 81)
+	check.Equal(t, "files", len(check.Value(NewFiles(dir).paths())(t)), 81)
 	entries := check.Value(os.ReadDir(dir))(t)
 	check.Equal(t, "entries, with nothing left over", len(entries), 81)
 }

@@ -61,8 +61,7 @@ func TestSleep(t *testing.T) {
 }
 
 func TestRetryAfter(t *testing.T) {
-	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	day := 24 * time.Hour
+	now, day := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), 24*time.Hour
 	tests := []struct {
 		name, key, value string
 		want             time.Duration

@@ -70,8 +70,7 @@ func TestLimits(t *testing.T) {
 					parent, cancel = context.WithTimeout(parent, tt.parent)
 					defer cancel()
 				}
-				start := time.Now()
-				c := bound.Within(parent, tt.limits)
+				start, c := time.Now(), bound.Within(parent, tt.limits)
 				defer c.Stop()
 				if tt.during != nil {
 					tt.during(c)

@@ -236,8 +236,7 @@ func TestReplyVariants(t *testing.T) {
 			r := hello()
 			r.Stop = []string{"###"}
 			r.Messages = append(r.Messages, Message{Role: Assistant, ToolCalls: []ToolCall{{ID: "old", Name: "f"}}})
-			got := check.Value(h.client(t, openAI, nil).Complete(t.Context(), r))(t)
-			sameReply(t, got, &tt.want)
+			sameReply(t, check.Value(h.client(t, openAI, nil).Complete(t.Context(), r))(t), &tt.want)
 		})
 	}
 }

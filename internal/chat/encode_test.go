@@ -93,8 +93,7 @@ func TestEncodeParameters(t *testing.T) {
 			for _, key := range []string{"model", "messages", "stream"} {
 				delete(got, key)
 			}
-			raw := check.Value(json.Marshal(got))(t)
-			equalJSON(t, string(raw), tt.want)
+			equalJSON(t, string(check.Value(json.Marshal(got))(t)), tt.want)
 		})
 	}
 }
@@ -154,8 +153,7 @@ func TestEncodeMessages(t *testing.T) {
 			`[{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"user","content":"Continue."}]`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got := sent(t, tt.url, nil, &Request{Model: tt.model, Messages: tt.messages})
-			equalJSON(t, string(got["messages"]), tt.want)
+			equalJSON(t, string(sent(t, tt.url, nil, &Request{Model: tt.model, Messages: tt.messages})["messages"]), tt.want)
 		})
 	}
 }

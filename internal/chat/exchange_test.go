@@ -166,8 +166,7 @@ func TestErrorBodyWithoutEnd(t *testing.T) {
 			began := time.Now()
 			_, err := h.client(t, openAI, &Options{API: tt.api, Retries: -1}).Complete(t.Context(), hello())
 			close(over)
-			want := wantCode(t, err, "")
-			took := time.Since(began)
+			want, took := wantCode(t, err, ""), time.Since(began)
 			check.That(t, want.Status == tt.status && want.RetryAfter == 7*time.Second && took == errorBodyTime, "got status %d, retry after %v, in %v", want.Status, want.RetryAfter, took)
 		})
 	}

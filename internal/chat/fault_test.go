@@ -82,8 +82,7 @@ func TestFaults(t *testing.T) {
 			Error{Code: CodeMalformed, Message: "a tool call without a name"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			h := newHost(t, tt.host)
-			c := h.client(t, openAI, &Options{Retries: -1})
+			c := newHost(t, tt.host).client(t, openAI, &Options{Retries: -1})
 			_, whole := c.Complete(t.Context(), hello())
 			_, streamed := c.Stream(t.Context(), hello(), Deltas{})
 			for _, err := range []error{whole, streamed} {
@@ -149,8 +148,7 @@ func TestNoSecretsInErrors(t *testing.T) {
 		},
 		"quotes the headers": func(r *http.Request) (*http.Response, error) { return nil, fmt.Errorf("sent %v", r.Header) },
 	} {
-		c := newClient(t, base, doer, &Options{Retries: -1})
-		_, err = c.Complete(t.Context(), hello())
+		_, err = newClient(t, base, doer, &Options{Retries: -1}).Complete(t.Context(), hello())
 		failure := wantCode(t, err, CodeUnreachable)
 		check.That(t, !strings.Contains(failure.Error(), testKey), "%s: the key is in %v", name, failure)
 		if name == "quotes the URL" {
@@ -176,8 +174,7 @@ func TestQueryOfTheBaseURL(t *testing.T) {
 			fmt.Fprintf(w, `{"error":{"message":"signature %s (%s) is not valid","code":"%s"}}`, r.FormValue("sig"), "hunter2-password%2B", r.FormValue("sig"))
 		})
 		cfg.HTTPClient = h.Client()
-		c := check.Value(New(cfg, nil))(t)
-		_, err := c.Complete(t.Context(), hello())
+		_, err := check.Value(New(cfg, nil))(t).Complete(t.Context(), hello())
 		failure := wantCode(t, err, "[redacted]")
 		check.That(t, got == want && failure.Message == "signature [redacted] ([redacted]) is not valid",
 			"asked %s, got %q, want %s and the signature redacted", got, failure.Message, want)
@@ -240,8 +237,7 @@ func TestReplyIsBounded(t *testing.T) {
 		}, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			h := newHost(t, tt.host)
-			c := h.client(t, openAI, &Options{Retries: -1})
+			c := newHost(t, tt.host).client(t, openAI, &Options{Retries: -1})
 			c.maxReply = 1 << 20
 			wantCode(t, check.Err(c.Complete(t.Context(), hello())), tt.code)
 			wantCode(t, check.Err(c.Stream(t.Context(), hello(), Deltas{})), tt.code)

@@ -20,8 +20,7 @@ func replayed(t *testing.T, url string, second func(calls []ToolCall) *Request) 
 	t.Helper()
 	h := newHost(t, answering(thoughtful))
 	c := h.client(t, url, nil)
-	first := hello()
-	reply := check.Value(c.Complete(t.Context(), first))(t)
+	reply := check.Value(c.Complete(t.Context(), hello()))(t)
 	for i := range reply.ToolCalls {
 		reply.ToolCalls[i].Extra = nil // langchaingo drops it
 	}

@@ -134,8 +134,7 @@ func delta(seq uint64, text string) agent.Event {
 // read begins to read, until the test ends.
 func read(t *testing.T, f *eventfeed.Feed, after string) *eventfeed.Reader {
 	t.Helper()
-	at := check.Value(agent.ParsePosition(after))(t)
-	r := check.Value(f.Read(t.Context(), key, at))(t)
+	r := check.Value(f.Read(t.Context(), key, check.Value(agent.ParsePosition(after))(t)))(t)
 	t.Cleanup(r.Close)
 	return r
 }
@@ -420,8 +419,7 @@ func TestReaderWaitsMeanwhile(t *testing.T) {
 		k := new(kept)
 		k.turn(1, 0)
 		f := eventfeed.New(&eventfeed.Options{Replay: k.Replay})
-		r := read(t, f, "1")
-		next := make(chan eventfeed.Event)
+		r, next := read(t, f, "1"), make(chan eventfeed.Event)
 		go func() {
 			e, _ := r.Next(t.Context())
 			next <- e

@@ -72,9 +72,7 @@ func TestServe(t *testing.T) {
 }
 
 func TestServeRefuses(t *testing.T) {
-	k := new(kept)
-	f := eventfeed.New(&eventfeed.Options{Replay: k.Replay, Readers: 1})
-	server := httptest.NewServer(handler(f))
+	server := httptest.NewServer(handler(eventfeed.New(&eventfeed.Options{Replay: new(kept).Replay, Readers: 1})))
 	t.Cleanup(server.Close)
 	for _, test := range []struct {
 		path, last string

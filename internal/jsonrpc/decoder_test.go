@@ -105,8 +105,7 @@ func TestDecoderFails(t *testing.T) {
 func TestDecoderAllocatesNothing(t *testing.T) {
 	data := []byte(`{"content":[{"type":"text","text":"hello"}],"isError":false}`)
 	n := testing.AllocsPerRun(100, func() {
-		d := NewDecoder(data, 10)
-		found := 0
+		d, found := NewDecoder(data, 10), 0
 		for key := range d.Members {
 			if string(key) != "content" {
 				continue

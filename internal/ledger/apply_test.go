@@ -274,8 +274,7 @@ func TestListsInOtherHands(t *testing.T) {
 
 // TestApplyCopiesNoHistory applies records to a run with many messages. The allocations do not grow with their number.
 func TestApplyCopiesNoHistory(t *testing.T) {
-	history := make([]run.Message, 20_000)
-	s := fold(t, []ledger.Change{&ledger.Begun{V: ledger.Version, ID: "run_1", Messages: history}})
+	s := fold(t, []ledger.Change{&ledger.Begun{V: ledger.Version, ID: "run_1", Messages: make([]run.Message, 20_000)}})
 	question := &ledger.Opened{Question: run.Question{ID: "a", Kind: run.QuestionApproval, Call: "1"}}
 	turn := []ledger.Change{
 		&ledger.Called{}, &ledger.Responded{Calls: []ledger.Call{call("1")}}, question, &ledger.Suspended{},

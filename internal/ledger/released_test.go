@@ -301,16 +301,14 @@ func logOf(t *testing.T, records []ledger.Entry) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	for _, r := range records {
-		data := check.Value(r.MarshalJSON())(t)
-		b.Write(append(data, '\n'))
+		b.Write(append(check.Value(r.MarshalJSON())(t), '\n'))
 	}
 	return b.Bytes()
 }
 
 func stateOf(t *testing.T, s *ledger.State) []byte {
 	t.Helper()
-	data := check.Value(s.MarshalJSON())(t)
-	return append(data, '\n')
+	return append(check.Value(s.MarshalJSON())(t), '\n')
 }
 
 func read(t testing.TB, file string) []byte {

@@ -139,8 +139,7 @@ func TestRetriesOfASampler(t *testing.T) {
 	}))
 	defer host.Close()
 	m := models.Model{Name: "m", BaseURL: host.URL, Retries: -1}
-	sampler := check.Value(m.Sampler(sampling.Options{}))(t)
-	_, err := sampler.CreateMessage(t.Context(), &mcp.CreateMessageParams{
+	_, err := check.Value(m.Sampler(sampling.Options{}))(t).CreateMessage(t.Context(), &mcp.CreateMessageParams{
 		Messages:  []mcp.SamplingMessage{{Role: "user", Content: []mcp.Content{&mcp.TextContent{Text: "hello"}}}},
 		MaxTokens: 9,
 	})
@@ -176,8 +175,7 @@ func TestClaudeOfTheEnvironment(t *testing.T) {
 		"":                "ANTHROPIC_API_KEY is set, but neither -model nor ANTHROPIC_MODEL",
 		"-models " + path: "-models is given, but neither -model nor OPENAI_MODEL, and the file has no default",
 	} {
-		f := check.Value(complete(t, args, map[string]string{"ANTHROPIC_API_KEY": "k"}))(t)
-		check.Equal(t, args, f.Hint, want)
+		check.Equal(t, args, check.Value(complete(t, args, map[string]string{"ANTHROPIC_API_KEY": "k"}))(t).Hint, want)
 	}
 }
 
@@ -214,8 +212,7 @@ func TestNameNotInTheFile(t *testing.T) {
 	for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "AppData"} {
 		t.Setenv(name, home)
 	}
-	folder := check.Value(os.UserConfigDir())(t)
-	path := filepath.Join(folder, "mcpchain", "models.json")
+	path := filepath.Join(check.Value(os.UserConfigDir())(t), "mcpchain", "models.json")
 	check.Must(t, os.MkdirAll(filepath.Dir(path), 0o700))
 	write(t, path, `{"models": {"small": {"baseUrl": "http://h/v1", "model": "q"}, "b": {"baseUrl": "http://h/v1", "model": "b"}}}`)
 	key := map[string]string{"OPENAI_API_KEY": "k"}

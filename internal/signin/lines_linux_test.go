@@ -24,8 +24,7 @@ func TestSecret(t *testing.T) {
 	tty := check.Value(os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0))(t)
 	defer tty.Close()
 	shows := func() bool {
-		mode := check.Value(unix.IoctlGetTermios(int(tty.Fd()), unix.TCGETS))(t)
-		return mode.Lflag&unix.ECHO != 0
+		return check.Value(unix.IoctlGetTermios(int(tty.Fd()), unix.TCGETS))(t).Lflag&unix.ECHO != 0
 	}
 	hidden := func(then func()) {
 		for shows() {

@@ -151,8 +151,7 @@ func TestNextGivesUpOnIdleReader(t *testing.T) {
 func TestBound(t *testing.T) {
 	const limit = 10
 	tooLarge := outcome{Event: Event{Type: "message"}, Err: (&TooLargeError{Limit: limit}).Error()}
-	after := "\n\ndata: next\n\n"
-	fits := strings.Repeat("x", limit)
+	after, fits := "\n\ndata: next\n\n", strings.Repeat("x", limit)
 	for _, tt := range []struct {
 		name, in string
 		want     []outcome
@@ -255,8 +254,7 @@ func TestLongLines(t *testing.T) {
 // After a large event a stream uses a small buffer again.
 func TestIdleReaderIsSmall(t *testing.T) {
 	in := "data: " + strings.Repeat("x", 3*maxBuffer) + "\n\n"
-	src := io.MultiReader(strings.NewReader(in), strings.NewReader("data: small\n\n"), iotest.ErrReader(io.EOF))
-	r := NewReader(src, 1<<20)
+	r := NewReader(io.MultiReader(strings.NewReader(in), strings.NewReader("data: small\n\n"), iotest.ErrReader(io.EOF)), 1<<20)
 	for range 2 {
 		check.Must(t, check.Err(r.Next()))
 	}
@@ -315,8 +313,7 @@ func TestRelease(t *testing.T) {
 	first := NewReader(strings.NewReader("data: mine\n\ndata: lost\n\n"), 100)
 	ev, err := first.Next()
 	first.Release()
-	second := NewReader(strings.NewReader("data: other\n\n"), 100)
-	other, otherErr := second.Next()
+	other, otherErr := NewReader(strings.NewReader("data: other\n\n"), 100).Next()
 	check.That(t, string(ev.Data) == "mine" && string(other.Data) == "other" && err == nil && otherErr == nil,
 		"got %q, %v and %q, %v", ev.Data, err, other.Data, otherErr)
 	check.Fails(t, check.Err(first.Next()), "a reader given back")

@@ -88,8 +88,7 @@ func wantOnly(t *testing.T, dir string, want ...string) {
 }
 
 func TestInstallFails(t *testing.T) {
-	cache := t.TempDir()
-	unlocked := greeter("")
+	cache, unlocked := t.TempDir(), greeter("")
 	delete(unlocked, "package-lock.json")
 	check.Text(t, check.Err(installed(t, cache, unlocked)), "package-lock")
 	wantOnly(t, cache)

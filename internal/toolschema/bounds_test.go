@@ -15,8 +15,7 @@ import (
 
 func schemaOf(t testing.TB, raw string) *Schema {
 	t.Helper()
-	s := check.Value(New(json.RawMessage(raw), new(schema.Cache)))(t)
-	return s
+	return check.Value(New(json.RawMessage(raw), new(schema.Cache)))(t)
 }
 
 // many writes n texts with commas between. Each %d becomes the number of the text.
@@ -146,8 +145,7 @@ func TestMembersTakeSteps(t *testing.T) {
 		"types":        {"allOf", `{"type":[` + strings.Repeat(`"string",`, n) + `"object"]}`, object},
 		"alternatives": {"anyOf", `{"properties":{"p0":{"type":"null"}}}`, object},
 	} {
-		part := check.Value(schema.Decode([]byte(tt.part)))(t)
-		root := map[string]any{tt.keyword: slices.Repeat([]any{part}, n)}
+		root := map[string]any{tt.keyword: slices.Repeat([]any{check.Value(schema.Decode([]byte(tt.part)))(t)}, n)}
 		r := newRepair(root)
 		check.Equal(t, name+": members or items", sizeOfValue(r.value(root, tt.value)), n)
 		check.That(t, r.doc.Left <= 0, "%s: got %d steps left of %d, want all taken", name, r.doc.Left, maxCompared)

@@ -99,8 +99,7 @@ func TestAnswers(t *testing.T) {
 
 // Two turns of a conversation must not share the ids of their calls.
 func TestCallIDs(t *testing.T) {
-	client := start(t)
-	req := request("1 plus 2 and 3 plus 4")
+	client, req := start(t), request("1 plus 2 and 3 plus 4")
 	first := ask(t, client, false, req)
 	req.Messages = append(req.Messages, first, openai.ChatCompletionMessage{Role: "user", Content: "5 plus 6"})
 	second := ask(t, client, false, req)

@@ -124,8 +124,7 @@ func TestFingerprint(t *testing.T) {
 			seen[f] = true
 		}
 	}
-	again := (&apps.View{HTML: []byte("a")}).Fingerprint()
-	check.That(t, seen[again], "got another fingerprint for the same view")
+	check.That(t, seen[(&apps.View{HTML: []byte("a")}).Fingerprint()], "got another fingerprint for the same view")
 }
 
 func TestOfResource(t *testing.T) {

@@ -297,7 +297,6 @@ func TestCompleteRefuses(t *testing.T) {
 		{&mcp.ElicitParams{Mode: mcp.ElicitURL}, "ok", `elicitation answer: action "ok", want accept, decline or cancel`},
 		{&mcp.ElicitParams{Mode: mcp.ElicitForm}, mcp.ElicitAccept, `requested schema: want a JSON object`},
 	} {
-		_, err := Complete(tt.params, &mcp.ElicitResult{Action: tt.action})
-		check.Equal(t, tt.action, fmt.Sprint(err), tt.want)
+		check.Equal(t, tt.action, fmt.Sprint(check.Err(Complete(tt.params, &mcp.ElicitResult{Action: tt.action}))), tt.want)
 	}
 }

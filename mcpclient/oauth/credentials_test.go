@@ -24,8 +24,7 @@ import (
 
 func newKey(t *testing.T) *ecdsa.PrivateKey {
 	t.Helper()
-	key := check.Value(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
-	return key
+	return check.Value(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
 }
 
 func TestTokenEndpointAuthentication(t *testing.T) {

@@ -18,8 +18,7 @@ func TestMetadataURLs(t *testing.T) {
 		"https://as.test/a/b":   {"https://as.test/.well-known/oauth-authorization-server/a/b", "https://as.test/.well-known/openid-configuration/a/b", "https://as.test/a/b/.well-known/openid-configuration"},
 		"https://as.test/a%2Fb": {"https://as.test/.well-known/oauth-authorization-server/a%2Fb", "https://as.test/.well-known/openid-configuration/a%2Fb", "https://as.test/a%2Fb/.well-known/openid-configuration"},
 	} {
-		u := check.Value(url.Parse(issuer))(t)
-		check.Same(t, issuer, metadataURLs(u), want)
+		check.Same(t, issuer, metadataURLs(check.Value(url.Parse(issuer))(t)), want)
 	}
 }
 
@@ -32,8 +31,7 @@ func TestCanonical(t *testing.T) {
 		"https://mcp.test/a%2Fb/":          "https://mcp.test/a%2Fb",
 		"https://u:p@mcp.test/a%20b?x=1#f": "https://mcp.test/a%20b?x=1",
 	} {
-		u := check.Value(url.Parse(in))(t)
-		check.Equal(t, in, canonical(u), want)
+		check.Equal(t, in, canonical(check.Value(url.Parse(in))(t)), want)
 	}
 }
 

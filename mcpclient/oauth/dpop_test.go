@@ -113,8 +113,7 @@ func TestDPoPNonces(t *testing.T) {
 func TestDPoPNonceForSeveral(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		boundTo(w, "", "nonce-of-rs")
-		page := w.pages["mcp.test/mcp"]
-		opts := w.options()
+		page, opts := w.pages["mcp.test/mcp"], w.options()
 		opts.DPoP, opts.Store = newKey(t), NewMemoryStore()
 		w.mustCall(w.transport(opts))
 		auth, refuse := w.transport(opts), make(chan struct{})
@@ -138,8 +137,7 @@ func TestDPoPNonceForSeveral(t *testing.T) {
 func TestDPoPNonceNeverRight(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		boundTo(w, "", "")
-		n := 0
-		auth := w.bound(false)
+		n, auth := 0, w.bound(false)
 		w.mustCall(auth)
 		w.set(func() {
 			w.pages["mcp.test/mcp"] = func(rw http.ResponseWriter, _ *http.Request) {
@@ -184,8 +182,7 @@ func TestDPoPKeyOfStoredTokens(t *testing.T) {
 func TestThumbprint(t *testing.T) {
 	// RFC 8037 appendix A.3.
 	public := check.Value(base64.RawURLEncoding.DecodeString("11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"))(t)
-	key := append(make(ed25519.PrivateKey, 32), public...)
-	d := check.Value(newDPoP(key))(t)
+	d := check.Value(newDPoP(append(make(ed25519.PrivateKey, 32), public...)))(t)
 	want := "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k"
 	check.That(t, d.thumbprint == want, "got %q, want %q", d.thumbprint, want)
 	weak := check.Value(ecdsa.GenerateKey(elliptic.P224(), rand.Reader))(t)
@@ -193,8 +190,7 @@ func TestThumbprint(t *testing.T) {
 }
 
 func TestNoncesAreBounded(t *testing.T) {
-	w := newWorld(t)
-	auth := w.bound(false)
+	auth := newWorld(t).bound(false)
 	for i := range 10 * maxNonces {
 		auth.dpop.storeNonce("https://h"+strings.Repeat("x", i)+".test/", http.Header{"Dpop-Nonce": {"n"}})
 	}

@@ -98,8 +98,7 @@ func TestWorkload(t *testing.T) {
 
 // TestWorkloadRefused: neither the same assertion again nor another grant.
 func TestWorkloadRefused(t *testing.T) {
-	w := newWorld(t)
-	tries := 0
+	w, tries := newWorld(t), 0
 	w.pages["as.test/token"] = func(rw http.ResponseWriter, _ *http.Request) {
 		tries++
 		reply(rw, http.StatusBadRequest, map[string]string{"error": "invalid_grant"})

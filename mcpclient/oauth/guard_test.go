@@ -114,8 +114,7 @@ func endless(sent *int) http.HandlerFunc {
 
 func TestDocumentsAreBounded(t *testing.T) {
 	for _, page := range []string{"mcp.test/.well-known/oauth-protected-resource/mcp", "as.test/.well-known/oauth-authorization-server", "as.test/register", "as.test/token"} {
-		w := newWorld(t)
-		sent := 0
+		w, sent := newWorld(t), 0
 		w.pages[page] = endless(&sent)
 		wantUntrusted(t, call(t.Context(), w.transport(w.options())), "over 262144 bytes")
 		w.http.Close()

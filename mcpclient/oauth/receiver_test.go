@@ -18,11 +18,9 @@ import (
 // get makes a request as a browser does.
 func get(t *testing.T, method, target string) (status int, body string, header http.Header) {
 	t.Helper()
-	req := check.Value(http.NewRequestWithContext(t.Context(), method, target, nil))(t)
-	resp := check.Value(http.DefaultClient.Do(req))(t)
+	resp := check.Value(http.DefaultClient.Do(check.Value(http.NewRequestWithContext(t.Context(), method, target, nil))(t)))(t)
 	defer func() { _ = resp.Body.Close() }()
-	text := check.Value(io.ReadAll(resp.Body))(t)
-	return resp.StatusCode, string(text), resp.Header
+	return resp.StatusCode, string(check.Value(io.ReadAll(resp.Body))(t)), resp.Header
 }
 
 func TestLoopback(t *testing.T) {
@@ -98,8 +96,7 @@ func TestLoopbackDoesNotWaitForOpen(t *testing.T) {
 	r := check.Value(Loopback(func(context.Context, string) error { opened <- ""; <-answered; return nil }, 0).Listen(t.Context(), ""))(t)
 	got := make(chan error, 1)
 	go func() {
-		_, err := r.Receive(t.Context(), "https://as.test/?state=x")
-		got <- err
+		got <- check.Err(r.Receive(t.Context(), "https://as.test/?state=x"))
 	}()
 	<-opened
 	status, _, _ := get(t, "GET", r.RedirectURI()+"?state=x&code=y")

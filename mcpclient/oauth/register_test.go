@@ -52,8 +52,7 @@ func TestRegistrationIsKept(t *testing.T) {
 
 func TestRegistrationExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		n := 0
+		w, n := newWorld(t), 0
 		w.pages["as.test/register"] = func(rw http.ResponseWriter, _ *http.Request) {
 			n++
 			reply(rw, http.StatusCreated, map[string]any{"client_id": "x", "client_secret": "y", "client_secret_expires_at": time.Now().Add(time.Hour).Unix()})

@@ -95,8 +95,7 @@ func TestStepUpThatCannotHelp(t *testing.T) {
 
 // TestStepUpsAreBounded: a server that always wants another scope.
 func TestStepUpsAreBounded(t *testing.T) {
-	w := newWorld(t)
-	n := 0
+	w, n := newWorld(t), 0
 	w.pages["mcp.test/mcp"] = func(rw http.ResponseWriter, req *http.Request) {
 		if req.Header.Get("Authorization") == "" {
 			w.protected(rw, req)

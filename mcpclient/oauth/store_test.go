@@ -114,8 +114,7 @@ func TestFileStoreOnDisk(t *testing.T) {
 	}
 	dir := filepath.Join(t.TempDir(), "a", "tokens")
 	s := check.Value(NewFileStore(dir))(t)
-	key := Key{Resource: serverURL, Issuer: issuerOne}
-	check.Must(t, save(t.Context(), s, key, &token{Access: "x"}))
+	check.Must(t, save(t.Context(), s, Key{Resource: serverURL, Issuer: issuerOne}, &token{Access: "x"}))
 	files, err := os.ReadDir(dir)
 	check.Require(t, err == nil && len(files) == 2, "got %v, %v, want the entry and its lock", files, err)
 	for _, f := range files {
@@ -273,8 +272,7 @@ func TestProcessesRefreshAtOnce(t *testing.T) {
 	w := newWorld(t)
 	peer := httptest.NewServer(w.onLoopback())
 	defer peer.Close()
-	server := peer.URL + "/mcp"
-	dir := t.TempDir()
+	server, dir := peer.URL+"/mcp", t.TempDir()
 	store := check.Value(NewFileStore(dir))(t)
 	w.set(func() { w.refreshes["refresh-secret-0"] = &issued{issuer: peer.URL, resource: server} })
 	old := &token{Access: "old", Type: "Bearer", Refresh: "refresh-secret-0", Expiry: time.Now().Add(-time.Minute), ClientID: "c"}

@@ -335,8 +335,7 @@ func TestHostEndsItsGoroutine(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		auth := w.transportAfter(func(context.Context) error { runtime.Goexit(); return nil })
-		check.Text(t, call(ctx, auth), "runtime.Goexit")
+		check.Text(t, call(ctx, w.transportAfter(func(context.Context) error { runtime.Goexit(); return nil })), "runtime.Goexit")
 	})
 }
 

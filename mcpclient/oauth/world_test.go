@@ -206,8 +206,7 @@ func (w *world) authorization(rw http.ResponseWriter, req *http.Request) {
 		answer := url.Values{"code": {code}, "state": {q.Get("state")}, "iss": {issuer}}
 		http.Redirect(rw, req, q.Get("redirect_uri")+"?"+answer.Encode(), http.StatusFound)
 	case "/token":
-		w.forms = append(w.forms, req.PostForm)
-		w.heads = append(w.heads, req.Header)
+		w.forms, w.heads = append(w.forms, req.PostForm), append(w.heads, req.Header)
 		w.tokenLocked(rw, req, issuer)
 	default:
 		http.NotFound(rw, req)
@@ -337,8 +336,7 @@ func (p *person) Receive(ctx context.Context, authorizationURL string) (url.Valu
 // query is the parameter of an authorization URL.
 func query(t *testing.T, raw, name string) string {
 	t.Helper()
-	u := check.Value(url.Parse(raw))(t)
-	return u.Query().Get(name)
+	return check.Value(url.Parse(raw))(t).Query().Get(name)
 }
 
 func wantUntrusted(t *testing.T, err error, part string) {

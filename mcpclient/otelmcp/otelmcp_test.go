@@ -231,8 +231,7 @@ func TestHandlerFails(t *testing.T) {
 		"error.type=_OTHER mcp.method.name=sampling/createMessage mcp.protocol.version=2025-11-25":                                 errors.New("no"),
 		"error.type=-32603 mcp.method.name=sampling/createMessage mcp.protocol.version=2025-11-25 rpc.response.status_code=-32603": nil, // a panic
 	} {
-		r := newRecorder(t)
-		opts := eras["legacy"]
+		r, opts := newRecorder(t), eras["legacy"]
 		opts.Sampling = mcp.SamplingFunc(func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 			if err == nil {
 				panic("oops")
@@ -255,8 +254,7 @@ func TestHandlerFails(t *testing.T) {
 
 // A question that waits for its answer has not failed.
 func TestQuestionWaits(t *testing.T) {
-	r := newRecorder(t)
-	opts := eras["modern"]
+	r, opts := newRecorder(t), eras["modern"]
 	opts.Sampling = mcp.SamplingFunc(func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 		return nil, fmt.Errorf("ask Ann: %w", mcp.ErrAnswerLater)
 	})
@@ -269,8 +267,7 @@ func TestQuestionWaits(t *testing.T) {
 
 // A server with many methods does not create as many metric series.
 func TestUnknownMethods(t *testing.T) {
-	r := newRecorder(t)
-	answered := make(chan bool)
+	r, answered := newRecorder(t), make(chan bool)
 	_, conn := connect(t, t.Context(), r.install(eras["legacy"]), func(m message) string {
 		if m.Method == "" {
 			answered <- true
@@ -290,8 +287,7 @@ func TestUnknownMethods(t *testing.T) {
 
 // A panic ends the span with a failure.
 func TestPanic(t *testing.T) {
-	r := newRecorder(t)
-	opts := eras["modern"]
+	r, opts := newRecorder(t), eras["modern"]
 	opts.Middleware = []mcpclient.Middleware{func(next mcpclient.Handler) mcpclient.Handler {
 		return func(ctx context.Context, q *mcpclient.Request) (json.RawMessage, error) {
 			if q.Method == "tools/call" {
@@ -308,8 +304,7 @@ func TestPanic(t *testing.T) {
 // Over HTTP, spans have the server's address, and not the session id.
 func TestHTTP(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRecorder(t)
-		begun := 0
+		r, begun := newRecorder(t), 0
 		s := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 			var m message
 			raw, _ := io.ReadAll(req.Body)

@@ -164,8 +164,7 @@ func FuzzSearch(f *testing.F) {
 	f.Add("read_file", "Reads a file.", "reaad files")
 	f.Add("\xff", "使用", "用\x00")
 	f.Fuzz(func(t *testing.T, name, text, query string) {
-		x := New([]Doc{{Name: name, Description: text}, docs[1]})
-		got := x.Search(query, 1)
+		got := New([]Doc{{Name: name, Description: text}, docs[1]}).Search(query, 1)
 		check.That(t, len(got) <= 1, "got %v", got)
 	})
 }

@@ -54,8 +54,7 @@ func TestResultsAreBounded(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/%s", name, target), func(t *testing.T) {
 				root := decode(t, in)
 				var out Result
-				used := check.Allocated(func() { out = For(target, root, nil) })
-				atMost(t, "bytes of memory", int(used), maxMemory)
+				atMost(t, "bytes of memory", int(check.Allocated(func() { out = For(target, root, nil) })), maxMemory)
 				atMost(t, "bytes", len(encoded(t, out.Root)), maxWritten+maxWritten/4)
 				atMost(t, "changes, with one of each kind", len(out.Changes), maxChanges+1000)
 			})
@@ -69,8 +68,7 @@ func TestPathsAreBounded(t *testing.T) {
 	in := decode(t, `{"type":"object","properties":{"`+strings.Repeat("x", 200_000)+`":{"allOf":[`+each(5000, `{"type":"array","maxItems":%d}`)+`]}}}`)
 	for _, target := range []profile.Profile{profile.OpenAI, profile.OpenAIStrict, profile.Anthropic, profile.Gemini, profile.GoogleAI} {
 		var out Result
-		used := check.Allocated(func() { out = For(target, in, nil) })
-		atMost(t, target+": bytes of memory", int(used), maxMemory)
+		atMost(t, target+": bytes of memory", int(check.Allocated(func() { out = For(target, in, nil) })), maxMemory)
 		for _, c := range out.Changes {
 			atMost(t, target+": bytes of a path", len(c.Path), 2*tree.MaxPath)
 		}

@@ -14,15 +14,13 @@ import (
 
 func decode(t *testing.T, raw string) map[string]any {
 	t.Helper()
-	v := check.Value(schema.Decode([]byte(raw)))(t)
-	return v.(map[string]any)
+	return check.Value(schema.Decode([]byte(raw)))(t).(map[string]any)
 }
 
 // encoded returns JSON of a value.
 func encoded(t *testing.T, v any) string {
 	t.Helper()
-	raw := check.Value(json.Marshal(v))(t)
-	return string(raw)
+	return string(check.Value(json.Marshal(v))(t))
 }
 
 func TestFor(t *testing.T) {

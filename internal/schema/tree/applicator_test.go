@@ -16,8 +16,7 @@ const everywhere = `{"not":{},"items":[{},true],"additionalItems":{},"allOf":[{}
 func TestEach(t *testing.T) {
 	var got []string
 	for place, sub := range Each(decode(t, everywhere)) {
-		b := check.Value(json.Marshal(sub))(t)
-		got = append(got, fmt.Sprintf("%s %d %s", place.Join(""), place.Kind, b))
+		got = append(got, fmt.Sprintf("%s %d %s", place.Join(""), place.Kind, check.Value(json.Marshal(sub))(t)))
 	}
 	want := []string{
 		"/not 0 {}", "/items/0 3 {}", "/items/1 3 true", "/additionalItems 3 {}", "/allOf/0 0 {}",

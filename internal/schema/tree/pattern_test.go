@@ -49,8 +49,7 @@ func TestSize(t *testing.T) {
 func parsed(t *testing.T, expr string) (*syntax.Regexp, int) {
 	t.Helper()
 	re := check.Value(syntax.Parse(expr, syntax.Perl))(t)
-	prog := check.Value(syntax.Compile(re.Simplify()))(t)
-	return re, len(prog.Inst)
+	return re, len(check.Value(syntax.Compile(re.Simplify()))(t).Inst)
 }
 
 // An accepted pattern compiles to about the estimated size, never to much more.

@@ -34,8 +34,7 @@ func post(t *testing.T, url, key, body string) (status int, reply string) {
 	r.Header.Set("Authorization", "Bearer "+key)
 	resp := check.Value(http.DefaultClient.Do(r))(t)
 	defer resp.Body.Close()
-	data := check.Value(io.ReadAll(resp.Body))(t)
-	return resp.StatusCode, string(data)
+	return resp.StatusCode, string(check.Value(io.ReadAll(resp.Body))(t))
 }
 
 // TestResponses sends what the host takes, and one of everything that it refuses.

@@ -28,8 +28,7 @@ func inBubble(t *testing.T, h http.HandlerFunc, f func(t *testing.T, s *memhttp.
 
 func get(t *testing.T, ctx context.Context, s *memhttp.Server, path string) *http.Response {
 	t.Helper()
-	req := check.Value(http.NewRequestWithContext(ctx, "GET", s.URL()+path, nil))(t)
-	resp := check.Value(s.Client().Do(req))(t)
+	resp := check.Value(s.Client().Do(check.Value(http.NewRequestWithContext(ctx, "GET", s.URL()+path, nil))(t)))(t)
 	t.Cleanup(func() { resp.Body.Close() })
 	return resp
 }

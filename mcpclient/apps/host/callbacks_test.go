@@ -25,8 +25,7 @@ func TestCallbacksMayCallTheSession(t *testing.T) {
 		var s *host.Session
 		said := make(chan error, 1)
 		answered := func(v *view, result string) {
-			m := v.next()
-			v.send(`{"jsonrpc":"2.0","id":` + string(m.ID) + `,"result":` + result + `}`)
+			v.send(`{"jsonrpc":"2.0","id":` + string(v.next().ID) + `,"result":` + result + `}`)
 		}
 		s, v := begun(t, &scripted{}, &host.Options{OnCloseRequest: func() { said <- s.Close(t.Context(), "as it asks") }}, `{}`)
 		start := time.Now()

@@ -124,8 +124,7 @@ func TestViewDoesNotRead(t *testing.T) {
 		var sent atomic.Int64
 		go func() {
 			for i := range 5000 {
-				message := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"ping"}`, i)
-				if v.conn.Send(context.Background(), []byte(message)) != nil {
+				if v.conn.Send(context.Background(), fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"ping"}`, i)) != nil {
 					return
 				}
 				sent.Add(1)

@@ -39,8 +39,7 @@ func TestOpenLink(t *testing.T) {
 // A view asks a person one question of a kind at a time.
 func TestOneQuestionAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		answer := make(chan error)
-		asked := 0
+		answer, asked := make(chan error), 0
 		_, v := begun(t, &scripted{}, &host.Options{
 			OpenLink: func(context.Context, string) error { asked++; return <-answer },
 			Message:  func(context.Context, []mcp.Content) error { return nil },

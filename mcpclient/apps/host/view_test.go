@@ -67,9 +67,7 @@ func (v *view) request(id, method, params string) {
 
 func (v *view) next() jsonrpc.Message {
 	v.t.Helper()
-	raw := check.Value(v.conn.Recv())(v.t)
-	m := check.Value(jsonrpc.Parse(raw))(v.t)
-	return m
+	return check.Value(jsonrpc.Parse(check.Value(v.conn.Recv())(v.t)))(v.t)
 }
 
 // said is the next message of the host: "method params", "result" or "error code message".

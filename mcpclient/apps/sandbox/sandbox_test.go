@@ -26,8 +26,7 @@ func newSandbox(t *testing.T, origin string, granted []string) *sandbox.Sandbox 
 // frame shows a view of a server.
 func frame(t *testing.T, s *sandbox.Sandbox, about apps.ResourceMeta, server string) sandbox.Frame {
 	t.Helper()
-	f := check.Value(s.Frame(about, sandbox.FrameOptions{User: "Ada", Server: server}))(t)
-	return f
+	return check.Value(s.Frame(about, sandbox.FrameOptions{User: "Ada", Server: server}))(t)
 }
 
 func get(s http.Handler, method, url string) *http.Response {
@@ -185,8 +184,7 @@ func TestOriginOfEachUser(t *testing.T) {
 func TestHostOrigins(t *testing.T) {
 	s := check.Value(sandbox.New(&sandbox.Options{Origin: "http://127.0.0.1:8081", HostOrigins: []string{ancestor, "http://localhost:8080"}}))(t)
 	for host, want := range map[string]string{"": ancestor, ancestor: ancestor, "http://localhost:8080": "http://localhost:8080", "http://LOCALHOST:8080": "http://localhost:8080"} {
-		f := check.Value(s.Frame(apps.ResourceMeta{}, sandbox.FrameOptions{Host: host}))(t)
-		r := get(s, "GET", f.URL)
+		r := get(s, "GET", check.Value(s.Frame(apps.ResourceMeta{}, sandbox.FrameOptions{Host: host}))(t).URL)
 		if policy := r.Header.Get("Content-Security-Policy"); !strings.HasSuffix(policy, "frame-ancestors "+want) || !strings.Contains(body(t, r), `host = "`+want+`"`) {
 			t.Errorf("%s: got the policy %s", host, policy)
 		}

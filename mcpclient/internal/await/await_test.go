@@ -30,8 +30,7 @@ func TestClosed(t *testing.T) {
 					defer func() { <-c }()
 					time.AfterFunc(test.after, func() { close(c) })
 				}
-				start := time.Now()
-				got := await.Closed(c, test.limit)
+				start, got := time.Now(), await.Closed(c, test.limit)
 				check.Equal(t, "took", time.Since(start), test.took)
 				check.Equal(t, "", got, test.want)
 			})

@@ -69,8 +69,7 @@ func TestDropCount(t *testing.T) {
 // fit the queue. What fails is told, but not that the client is closed.
 func TestSendQueue(t *testing.T) {
 	inLife(t, func(t *testing.T, l *Lifecycle) {
-		s := NewSendQueue(l, silent)
-		start := time.Now()
+		s, start := NewSendQueue(l, silent), time.Now()
 		var sent, failed atomic.Int32
 		const all = maxSending + maxQueue
 		for i := range all + 1 {
@@ -101,8 +100,7 @@ func TestSendQueue(t *testing.T) {
 // What is being sent ends with the client, and finish with its time.
 func TestSendQueueEnds(t *testing.T) {
 	inLife(t, func(t *testing.T, l *Lifecycle) {
-		s := NewSendQueue(l, silent)
-		ended := make(chan error, 1)
+		s, ended := NewSendQueue(l, silent), make(chan error, 1)
 		s.Add(Message{
 			Send:    func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() },
 			OnError: func(err error) { ended <- err },

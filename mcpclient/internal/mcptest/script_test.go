@@ -76,8 +76,7 @@ func play(t *testing.T, text string, update bool, says ...string) (got []string,
 			got = append(got, string(<-c.toClient))
 		}
 	})
-	raw := check.Value(os.ReadFile(path))(t)
-	return got, failures, string(raw)
+	return got, failures, string(check.Value(os.ReadFile(path))(t))
 }
 
 const talk = `A talk.

@@ -28,8 +28,7 @@ func renewingSlowly(t *testing.T, f func(t *testing.T, r *Group, begin func(cont
 			<-life.Done()
 		}()
 		runs := 0
-		r := New(life, func() bool { return false })
-		f(t, r, func(ctx context.Context) error {
+		f(t, New(life, func() bool { return false }), func(ctx context.Context) error {
 			runs++
 			return life.Sleep(ctx, time.Second)
 		}, &runs)

@@ -29,8 +29,7 @@ func TestItemsAreWhole(t *testing.T) {
 
 func checkItem[T any](t *testing.T, key, item string) {
 	t.Helper()
-	items := check.Value(readItems[T](key, item))(t)
-	got := check.Value(jsonrpc.Marshal(items[0]))(t)
+	got := check.Value(jsonrpc.Marshal(check.Value(readItems[T](key, item))(t)[0]))(t)
 	var want, read any
 	check.Must(t, errors.Join(json.Unmarshal([]byte(item), &want), json.Unmarshal(got, &read)))
 	check.Same(t, key, read, want)

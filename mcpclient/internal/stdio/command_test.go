@@ -196,8 +196,7 @@ func TestCommandWriteToDead(t *testing.T) {
 }
 
 func TestCommandSaysWhatWasNoMessage(t *testing.T) {
-	conn := dialCommand(t, "usage")
-	_, err := conn.Recv()
+	_, err := dialCommand(t, "usage").Recv()
 	_, ok := errors.AsType[*transport.ProcessError](err)
 	check.That(t, ok && strings.Contains(err.Error(), `"usage: server [flags]"`), "got %v, want a ProcessError that quotes the line", err)
 }

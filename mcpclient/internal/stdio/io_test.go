@@ -89,8 +89,7 @@ func TestIOCloseUnblocksRecv(t *testing.T) {
 		"stuck":   readerFunc(func([]byte) (int, error) { <-release; return 0, io.EOF }),
 	} {
 		t.Run(name, func(t *testing.T) {
-			conn := dialReader(t, reader)
-			got := make(chan error)
+			conn, got := dialReader(t, reader), make(chan error)
 			go func() { got <- check.Err(conn.Recv()) }()
 			check.NoError(t, conn.Close())
 			check.Is(t, <-got, transport.ErrClosed)

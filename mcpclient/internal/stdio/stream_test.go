@@ -66,8 +66,7 @@ func TestSendConcurrently(t *testing.T) {
 	for s := range senders {
 		wg.Go(func() {
 			for i := range each {
-				m := fmt.Sprintf("[%d,%d,%q]", s, i, strings.Repeat("x", s*i*23))
-				check.NoError(t, conn.Send(t.Context(), []byte(m)))
+				check.NoError(t, conn.Send(t.Context(), fmt.Appendf(nil, "[%d,%d,%q]", s, i, strings.Repeat("x", s*i*23))))
 			}
 		})
 	}

@@ -198,8 +198,7 @@ func members(t *testing.T, group int) (pids []string) {
 	if runtime.GOOS == "windows" {
 		return nil
 	}
-	stats := check.Value(filepath.Glob("/proc/[0-9]*/stat"))(t)
-	for _, path := range stats {
+	for _, path := range check.Value(filepath.Glob("/proc/[0-9]*/stat"))(t) {
 		pid := filepath.Base(filepath.Dir(path))
 		if f := stat(pid); len(f) > 2 && f[2] == strconv.Itoa(group) && f[0] != "Z" {
 			pids = append(pids, pid)
@@ -290,8 +289,7 @@ func TestEnvironmentDirectoryArguments(t *testing.T) {
 	p := start(t, "environment", func(s *Spec) {
 		s.Path, _ = filepath.Abs(s.Path)
 		s.Args = []string{"one", "two words"}
-		s.Dir = dir
-		s.Env = append(s.Env, "A=first", "A=last")
+		s.Dir, s.Env = dir, append(s.Env, "A=first", "A=last")
 	})
 	check.Equal(t, "", readAll(t, p), "last "+filepath.Base(dir)+" [one two words]")
 }

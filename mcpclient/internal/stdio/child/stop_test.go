@@ -32,8 +32,7 @@ func TestAwaitEnd(t *testing.T) {
 					close(exited)
 				}
 				start := time.Now()
-				err := awaitEnd(exited, func() bool { return time.Since(start) < test.runs })
-				check.Equal(t, "", fmt.Sprint(err), test.want)
+				check.Equal(t, "", fmt.Sprint(awaitEnd(exited, func() bool { return time.Since(start) < test.runs })), test.want)
 			})
 		})
 	}
