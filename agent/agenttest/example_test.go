@@ -18,7 +18,10 @@ import (
 // A test of an agent without a model and without a program: the script says what the
 // model wants, and the prompts show what it was told.
 func Example() {
-	model := agenttest.Play(agenttest.CallTools("weather", `{"city":"Oslo"}`), agenttest.Say("It rains in Oslo."))
+	model := agenttest.Play(
+		agenttest.CallTools("weather", `{"city":"Oslo"}`),
+		agenttest.Say("It rains in Oslo."),
+	)
 	server := agenttest.NewServer(agenttest.Tool{
 		Name: "weather", Description: "The weather of a city.", ReadOnly: true,
 		Schema: `{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}`,

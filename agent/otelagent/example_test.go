@@ -25,7 +25,11 @@ func ExampleNew() {
 		return in.A + in.B, nil
 	}, nil)
 	model := play(uses("1", "add", `{"A":1,"B":2}`), says("It is 3.")) // a program uses a model of langchaingo
-	a, err := agent.New(model, &agent.Options{Name: "calculator", Tools: []adapter.Source{add}, Observer: telemetry})
+	a, err := agent.New(model, &agent.Options{
+		Name:     "calculator",
+		Tools:    []adapter.Source{add},
+		Observer: telemetry,
+	})
 	if err != nil {
 		fmt.Println(err)
 		return
