@@ -100,7 +100,7 @@ var layers = []struct {
 	{"agent/sqlstore", []string{"internal/backoff", "internal/ledger", "agent/internal/subject", "agent/run", "github.com/go-json-experiment/json"}},
 	{"agent/storetest", []string{"agent/run", "internal/ledger", "github.com/go-json-experiment/json"}},
 	{"agent/temporal", []string{"agent", "internal/ledger", "go.temporal.io"}},
-	{"agent/internal/hostfail", []string{"agent/model", "agent/run", "internal/chat", "github.com/tmc/langchaingo"}},
+	{"agent/internal/hostfail", []string{"agent/internal/convert", "agent/model", "agent/run", "internal/chat", "github.com/tmc/langchaingo"}},
 	{"agent/internal/convert", []string{"agent/model", "agent/run", "internal/jsonrpc", "github.com/tmc/langchaingo"}},
 	{"agent/anthropicmodel", []string{"adapter/profile", "agent/internal/convert", "agent/internal/hostfail", "github.com/tmc/langchaingo", "agent/model", "agent/run", "internal/chat", "internal/excerpt", "internal/jsonrpc"}},
 	{"agent/openaimodel", []string{"adapter/profile", "agent/internal/convert", "agent/internal/hostfail", "sampling", "internal/jsonrpc", "agent/model", "agent/run", "internal/chat", "github.com/tmc/langchaingo", "github.com/sashabaranov/go-openai"}},

@@ -9,7 +9,7 @@ import (
 
 	"github.com/tmc/langchaingo/llms"
 
-	"github.com/mcpchain/mcpchain/agent/internal/hostfail"
+	"github.com/mcpchain/mcpchain/agent/internal/convert"
 	"github.com/mcpchain/mcpchain/agent/model"
 )
 
@@ -49,7 +49,7 @@ func kindOf(err error) model.ErrorKind {
 		return 0 // another failure
 	}
 	status, _ := strconv.Atoi(m[1])
-	return hostfail.KindOfStatus(status)
+	return convert.KindOfStatus(status)
 }
 
 // statusText matches a status in the errors of langchaingo's providers.

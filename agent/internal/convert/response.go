@@ -2,11 +2,13 @@ package convert
 
 import (
 	"cmp"
+	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/tmc/langchaingo/llms"
 
+	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
@@ -86,3 +88,25 @@ func appendCalls(parts []run.Part, c *llms.ContentChoice) []run.Part {
 	}
 	return parts
 }
+
+// KindOfStatus returns the kind of a failure with an HTTP status, 0 below 400.
+func KindOfStatus(status int) model.ErrorKind {
+	switch {
+	case status == http.StatusUnauthorized, status == http.StatusForbidden:
+		return model.ErrorAuth
+	case status == http.StatusNotFound:
+		return model.ErrorNotFound
+	case status == http.StatusRequestTimeout:
+		return model.ErrorTimeout
+	case status == http.StatusTooManyRequests, status == statusOverloaded:
+		return model.ErrorRateLimit
+	case status >= 500:
+		return model.ErrorUnavailable
+	case status >= 400:
+		return model.ErrorInvalid
+	}
+	return 0
+}
+
+// statusOverloaded is the status of an overloaded host, as Anthropic sends it.
+const statusOverloaded = 529

@@ -5,11 +5,11 @@ package hostfail
 import (
 	"errors"
 	"iter"
-	"net/http"
 	"time"
 
 	"github.com/tmc/langchaingo/llms"
 
+	"github.com/mcpchain/mcpchain/agent/internal/convert"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/internal/chat"
 )
@@ -28,30 +28,8 @@ func Kind(e *chat.Error, kinds map[string]model.ErrorKind) model.ErrorKind {
 	case chat.CodeUnreachable, chat.CodeTruncated, chat.CodeEmpty:
 		return model.ErrorUnavailable
 	}
-	return KindOfStatus(e.Status)
+	return convert.KindOfStatus(e.Status)
 }
-
-// KindOfStatus returns the kind of a failure with an HTTP status, 0 below 400.
-func KindOfStatus(status int) model.ErrorKind {
-	switch {
-	case status == http.StatusUnauthorized, status == http.StatusForbidden:
-		return model.ErrorAuth
-	case status == http.StatusNotFound:
-		return model.ErrorNotFound
-	case status == http.StatusRequestTimeout:
-		return model.ErrorTimeout
-	case status == http.StatusTooManyRequests, status == statusOverloaded:
-		return model.ErrorRateLimit
-	case status >= 500:
-		return model.ErrorUnavailable
-	case status >= 400:
-		return model.ErrorInvalid
-	}
-	return 0
-}
-
-// statusOverloaded is the status of an overloaded host, as Anthropic sends it.
-const statusOverloaded = 529
 
 // errStopped ends a request whose caller has stopped the iteration.
 var errStopped = errors.New("caller has stopped the iteration")
