@@ -1,6 +1,8 @@
 package search
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -167,4 +169,42 @@ func FuzzSearch(f *testing.F) {
 		got := New([]Doc{{Name: name, Description: text}, docs[1]}).Search(query, 1)
 		check.That(t, len(got) <= 1, "got %v", got)
 	})
+}
+
+// many returns documents whose words are distributed as in large vocabularies: few words are in many documents.
+func many(n int) (out []Doc) {
+	r := rand.New(rand.NewPCG(1, 1))
+	zipf := rand.NewZipf(r, 1.1, 5, 20_000)
+	text := func(n int) string {
+		var b strings.Builder
+		for range n {
+			fmt.Fprintf(&b, "word%c%c%c%d ", 'a'+rune(zipf.Uint64()%26), 'a'+rune(zipf.Uint64()/26%26), 'a'+rune(zipf.Uint64()/676%26), zipf.Uint64()%10)
+		}
+		return b.String()
+	}
+	for range n {
+		out = append(out, Doc{Name: text(2), Description: text(40), Params: text(30), Server: text(2)})
+	}
+	return out
+}
+
+func BenchmarkSearch(b *testing.B) {
+	for _, n := range []int{1_000, 10_000} {
+		x := New(many(n))
+		query := many(1)[0].Description
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				x.Search(query[:60], 5)
+			}
+		})
+	}
+}
+
+func BenchmarkNew(b *testing.B) {
+	all := many(10_000)
+	b.ReportAllocs()
+	for b.Loop() {
+		New(all)
+	}
 }
