@@ -174,7 +174,7 @@ func (e *roundError) Error() string { return "continue call: " + e.why }
 // checkRound checks that a round belongs to this tool with these arguments.
 func (s *pendingCall) checkRound(round *mcp.InputRequired) error {
 	if round == nil {
-		return &roundError{"there is no round (nil)"}
+		return &roundError{"the round is nil"}
 	}
 	var params struct {
 		Name      string          `json:"name"`

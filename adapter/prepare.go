@@ -180,7 +180,7 @@ func (p *Prepared) Continue(
 	case task == "":
 		err = s.checkRound(round)
 	case p.tool.local != nil:
-		err = &roundError{"there is no task"}
+		err = &roundError{"a function has no tasks"}
 	default:
 		s.sent = true
 	}

@@ -57,7 +57,7 @@ func (p *spill) read(ctx context.Context, q kept.Query) (string, error) {
 	text, ok := p.texts[q.Handle]
 	p.mu.Unlock()
 	if !ok {
-		return "", errors.New("there is no result with that handle, or it is not kept any more: call the tool that made it again")
+		return "", errors.New("no result with that handle is kept: call the tool that made it again")
 	}
 	return kept.Read(ctx, []byte(text), q, p.tool.server.policy.MaxResult)
 }

@@ -61,8 +61,12 @@ func (m *EventInfo) Position() Position { return Position{m.Seq, m.More} }
 // an "ask" there, a reply and an [Output] are an "answer". The names are stable; there is no function that
 // reads the JSON.
 func MarshalEvent(e Event) ([]byte, error) {
+	objects := []any{map[string]string{"type": e.kind()}, e}
+	if others := otherMembers(e); others != nil {
+		objects = append(objects, others)
+	}
 	var members [][]byte
-	for _, object := range []any{map[string]string{"type": e.kind()}, e, otherMembers(e)} {
+	for _, object := range objects {
 		data, err := json.Marshal(object)
 		if err != nil {
 			return nil, err
@@ -74,7 +78,7 @@ func MarshalEvent(e Event) ([]byte, error) {
 	return slices.Concat([]byte("{"), bytes.Join(members, []byte(",")), []byte("}")), nil
 }
 
-// otherMembers returns the members of an event's JSON that its fields do not have.
+// otherMembers returns the members of an event's JSON that its fields do not have, nil for none.
 func otherMembers(e Event) map[string]any {
 	var err error
 	switch e := e.(type) {
@@ -89,7 +93,7 @@ func otherMembers(e Event) map[string]any {
 		err = e.Err
 	}
 	if err == nil {
-		return map[string]any{}
+		return nil
 	}
 	return map[string]any{"error": err.Error()}
 }

@@ -6,9 +6,12 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// CannotAskAdvice is for a tool whose server sends a request to ask, which the revision in use does
+// CannotAsk says of a tool why it could not ask: its server sends a request, which the revision in use does
 // not allow. Such a tool works on a connection of an older revision.
-const CannotAskAdvice = "the tool asks by a request of its server, which this revision of the protocol does not have: " +
+const CannotAsk = "asks by a request to the client, which this revision of the protocol does not have"
+
+// CannotAskAdvice is the advice of [CannotAsk] for programs.
+const CannotAskAdvice = "the tool " + CannotAsk + ": " +
 	"connect with " + mcp.Revision20251125 + ", by Options.Protocol.Revision, adapter.Server.Revision or \"revision\" in mcp.json"
 
 // ErrNotAsked is what a server gets if its question could not be put to a person. No answer is made up.

@@ -53,9 +53,9 @@ func typeErrorText(e *json.UnmarshalTypeError) string {
 	want := "a number"
 	switch e.Type.Kind() {
 	case reflect.Slice:
-		want = "a list, as in […]"
+		want = "a list in [brackets]"
 	case reflect.Struct, reflect.Map:
-		want = "an object, as in {…}"
+		want = "an object in {braces}"
 	case reflect.String:
 		want = "a text in quotes"
 	case reflect.Bool:

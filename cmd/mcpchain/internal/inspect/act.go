@@ -168,8 +168,8 @@ func resultFailure(result *mcp.CallToolResult) error {
 	case "":
 		return errors.New("the server reports an error")
 	case inquiry.CannotAskAdvice:
-		return fmt.Errorf("the server reports an error: it asks by a request to the client, which this revision of the protocol does not have: "+
-			`connect with %s, by -revision or "revision" in the file`, mcp.Revision20251125)
+		return fmt.Errorf("the server reports an error: it %s: connect with %s, by -revision or \"revision\" in the file",
+			inquiry.CannotAsk, mcp.Revision20251125)
 	}
 	return fmt.Errorf("the server reports an error: %s", result.Advice)
 }

@@ -147,9 +147,9 @@ func TestModelAway(t *testing.T) {
 func TestWrongBody(t *testing.T) {
 	p := person{t, start(t, settings(t), nil), "demo-ada"}
 	for _, tt := range []struct{ path, body, want string }{
-		{"/runs/x/answers", `{"ask":"a","action":"allow"}`, `the body is a JSON object: want a list, as in […]`},
+		{"/runs/x/answers", `{"ask":"a","action":"allow"}`, `the body is a JSON object: want a list in [brackets]`},
 		{"/runs/x/answers", `[{"ask":1}]`, "ask is a JSON number: want a text in quotes"},
-		{"/runs", `[]`, "the body is a JSON array: want an object, as in {…}"},
+		{"/runs", `[]`, "the body is a JSON array: want an object in {braces}"},
 	} {
 		var got struct{ Error string }
 		code, _ := p.do("POST", tt.path, tt.body, &got)
