@@ -73,6 +73,9 @@ func EachName(s map[string]any, visit func(name string)) {
 	}
 }
 
+// aliased are the keywords whose members are named by properties.
+var aliased = []string{"properties", "dependentSchemas", "dependentRequired"}
+
 // aliases maps the names of properties in a schema to their aliases.
 type aliases map[string]string
 
@@ -88,7 +91,7 @@ func (a aliases) write(out map[string]any, at string, r *report) {
 	if !renames {
 		return
 	}
-	for _, key := range []string{"properties", "dependentSchemas", "dependentRequired"} {
+	for _, key := range aliased {
 		if named := tree.Object(out[key]); named != nil {
 			out[key] = a.members(named, tree.Join(at, key), r)
 		}

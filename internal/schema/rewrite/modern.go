@@ -130,14 +130,16 @@ func (m *modernizer) upgradeKeywords(out map[string]any, at string) {
 	}
 }
 
-// upgradeTuple writes a list of items, which older drafts allow, as prefixItems.
+// isTuple reports whether a subschema has a list of items, which older drafts allow.
+func isTuple(s map[string]any) bool { return tree.List(s["items"]) != nil }
+
+// upgradeTuple writes a list of items as prefixItems.
 func (m *modernizer) upgradeTuple(out map[string]any, at string) {
-	tuple, ok := out["items"].([]any)
-	if !ok {
+	if !isTuple(out) {
 		return
 	}
 	m.record(at, "items", profile.Same, "the list of items is written as prefixItems")
-	out["prefixItems"] = tuple
+	out["prefixItems"] = out["items"]
 	delete(out, "items")
 	if rest, ok := out["additionalItems"]; ok {
 		out["items"] = rest
@@ -171,16 +173,27 @@ func (m *modernizer) splitDependencies(out map[string]any, at string) {
 // itemApplicators are the keywords whose subschemas may evaluate items.
 var itemApplicators = []string{"$ref", "allOf", "anyOf", "oneOf", "if", "contains", "dependentSchemas", "$dynamicRef"}
 
-// writeItems writes unevaluatedItems as items for a provider that needs items, or that has no unevaluatedItems: one for
-// which references are inlined. Such a provider has no contains either, which evaluates items, too; beside it,
-// unevaluatedItems is left to validation. Arrays without either keyword get items of any kind if the provider needs items.
+// closesByItems reports whether unevaluatedItems of a subschema is written as items: for a provider that needs items, or
+// that has no unevaluatedItems, which is one for which references are inlined. Such a provider has no contains either,
+// which evaluates items, too; beside it, unevaluatedItems is left to validation.
+func (m *modernizer) closesByItems(s map[string]any) bool {
+	_, closed := s["unevaluatedItems"]
+	_, described := s["items"]
+	if isTuple(s) {
+		_, described = s["additionalItems"]
+	}
+	_, contains := s["contains"]
+	isArray := slices.Contains(tree.Types(s), "array")
+	return closed && !described && (m.addItems && isArray || m.inline && !contains)
+}
+
+// writeItems writes or drops unevaluatedItems if the provider wants that. Arrays without it and without items get items of
+// any kind if the provider needs items.
 func (m *modernizer) writeItems(s map[string]any, at string) {
 	_, described := s["items"]
-	_, contains := s["contains"]
 	unevaluated, closed := s["unevaluatedItems"]
-	isArray := slices.Contains(tree.Types(s), "array")
 	switch {
-	case closed && !described && (m.addItems && isArray || m.inline && !contains):
+	case m.closesByItems(s):
 		effect := profile.Same
 		if tree.HasAny(s, itemApplicators) {
 			effect = profile.Narrower
@@ -195,7 +208,7 @@ func (m *modernizer) writeItems(s map[string]any, at string) {
 		}
 		delete(s, "unevaluatedItems")
 		m.record(at, "unevaluatedItems", effect, "left to validation")
-	case m.addItems && isArray && !described:
+	case m.addItems && !described && slices.Contains(tree.Types(s), "array"):
 		s["items"] = map[string]any{}
 		m.record(at, "items", profile.Same, "items of any kind are allowed explicitly")
 	}

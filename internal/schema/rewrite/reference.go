@@ -3,15 +3,14 @@ package rewrite
 import (
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// ignoresBesideRefs reports whether a schema declares a draft up to draft-07, which says of a
-// $ref: "All other properties in a "$ref" object MUST be ignored".
+// ignoresBesideRefs reports whether a schema declares one of draft-04 to draft-07, which say of a
+// $ref: "All other properties in a "$ref" object MUST be ignored". The URIs of later drafts have the form "/draft/2019-09".
 func ignoresBesideRefs(s map[string]any) bool {
 	return strings.Contains(tree.Text(s["$schema"]), "/draft-0")
 }
@@ -36,8 +35,8 @@ func (m *modernizer) dropBesideRef(s map[string]any, at string) map[string]any {
 // unresolvable is a reference that never has a target.
 const unresolvable = "elsewhere"
 
-// updateReference points a reference to the new place of its target. If references will be replaced
-// by their targets, dynamic references, and those of a subschema with its own $id, become unresolvable.
+// updateReference points a reference to the new place of its target. A reference below an $id is relative to that
+// document and stays as it is, but where references are inlined, it becomes unresolvable, and so do dynamic ones.
 func (m *modernizer) updateReference(out map[string]any) {
 	for _, key := range []string{"$dynamicRef", "$recursiveRef"} {
 		if _, ok := out[key]; ok && m.inline {
@@ -54,63 +53,53 @@ func (m *modernizer) updateReference(out map[string]any) {
 	}
 }
 
-// modernReference returns a local reference to the new path of its target. It returns other references unchanged.
+// modernReference returns a reference to the new place of its target. It returns a reference unchanged if its target keeps
+// its place, or is not a subschema of this document that a pointer names.
 func (m *modernizer) modernReference(ref string) string {
 	place, ok := tree.Fragment(ref)
 	if !ok || !strings.HasPrefix(place, "/") {
 		return ref
 	}
-	var path []string
-	v, changed := any(m.original.Root), false
-	for rest := strings.Split(place[1:], "/"); len(rest) > 0; {
-		s, keyword := tree.Object(v), rest[0]
-		rest = rest[1:]
-		a, ok := tree.Lookup(keyword)
-		if !ok || s[keyword] == nil || m.original.MovesBase(s) {
+	path := slices.Collect(tree.Segments(place))
+	modern := slices.Clone(path)
+	v := any(m.original.Root)
+	holder := "" // the keyword whose names or indexes v has; "" if v is a subschema
+	for i, segment := range path {
+		s := tree.Object(v)
+		if v, ok = tree.Step(v, segment); !ok {
 			return ref
 		}
-		modern := modernKeyword(keyword, s)
-		path = append(path, modern)
-		changed = changed || modern != keyword
-		v = s[keyword]
-		if len(rest) == 0 || !a.Named() && tree.List(v) == nil {
+		if holder != "" {
+			if alias, ok := m.aliases[segment]; ok && slices.Contains(aliased, holder) {
+				modern[i] = alias
+			}
+			holder = ""
 			continue
 		}
-		name := tree.Unescape(rest[0]) // or an index
-		rest = rest[1:]
-		v = member(v, name)
-		if alias, ok := m.aliases[name]; ok && keyword != "patternProperties" && a.Kind != tree.Definitions {
-			name, changed = alias, true
+		a, ok := tree.Lookup(segment)
+		if !ok || m.original.MovesBase(s) {
+			return ref
 		}
-		path = append(path, name)
+		modern[i] = m.modernKeyword(segment, s)
+		if a.Named() || tree.List(v) != nil {
+			holder = modern[i]
+		}
 	}
-	if !changed {
+	if slices.Equal(modern, path) {
 		return ref
 	}
-	return tree.Reference(path...)
+	return tree.Reference(modern...)
 }
 
-// modernKeyword returns the name that a keyword of s has in 2020-12.
-func modernKeyword(key string, s map[string]any) string {
-	tuple := tree.List(s["items"]) != nil
+// modernKeyword returns the name that a keyword of s, a subschema of the original, gets where it holds subschemas.
+func (m *modernizer) modernKeyword(keyword string, s map[string]any) string {
 	switch {
-	case key == "items" && tuple:
+	case keyword == "items" && isTuple(s):
 		return "prefixItems"
-	case key == "additionalItems" && tuple:
+	case keyword == "additionalItems" && isTuple(s), keyword == "unevaluatedItems" && m.closesByItems(s):
 		return "items"
-	case key == "dependencies":
+	case keyword == "dependencies":
 		return "dependentSchemas"
 	}
-	return key
-}
-
-// member returns a member of an object, or an item of a list by its index.
-func member(v any, name string) any {
-	if named := tree.Object(v); named != nil {
-		return named[name]
-	}
-	if i, err := strconv.Atoi(name); err == nil && i >= 0 && i < len(tree.List(v)) {
-		return tree.List(v)[i]
-	}
-	return nil
+	return keyword
 }

@@ -122,6 +122,16 @@ func TestReferencesToOddNames(t *testing.T) {
 	}
 }
 
+// A reference follows unevaluatedItems where it is written as items.
+func TestReferencesToUnevaluatedItems(t *testing.T) {
+	for _, target := range []profile.Profile{profile.OpenAI, profile.Gemini} {
+		in := decode(t, `{"properties":{"l":{"type":"array","items":[{"type":"null"}],"unevaluatedItems":{"type":"boolean"}},"p":{"$ref":"#/properties/l/unevaluatedItems"}}}`)
+		root := For(target, in, nil).Root
+		written := &tree.Document{Root: root, Left: 1000}
+		check.Equal(t, string(target), written.Plain(tree.Object(root["properties"])["p"])["type"], any("boolean"))
+	}
+}
+
 // The work of merging a root is not the product of its parts: an expensive root is wrapped instead.
 func TestMergingIsBounded(t *testing.T) {
 	for name, tt := range map[string]struct {

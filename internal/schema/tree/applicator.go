@@ -214,5 +214,13 @@ func Reference(segments ...string) string {
 	return (&url.URL{Fragment: pointer.String()}).String()
 }
 
-// Unescape reads a segment of a JSON pointer.
-func Unescape(segment string) string { return unescapes.Replace(segment) }
+// Segments returns the segments of a JSON pointer that is not empty.
+func Segments(pointer string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for segment := range strings.SplitSeq(pointer[1:], "/") {
+			if !yield(unescapes.Replace(segment)) {
+				return
+			}
+		}
+	}
+}

@@ -76,26 +76,29 @@ func (d *Document) Resolve(ref string) (v any, ok bool) {
 		return d.anchor(place)
 	}
 	v = d.Root
-	for segment := range strings.SplitSeq(place[1:], "/") {
-		switch node := v.(type) {
-		case map[string]any:
-			if d.MovesBase(node) {
-				return nil, false
-			}
-			if v, ok = node[unescapes.Replace(segment)]; !ok {
-				return nil, false
-			}
-		case []any:
-			i, err := strconv.Atoi(segment)
-			if err != nil || i < 0 || i >= len(node) {
-				return nil, false
-			}
-			v = node[i]
-		default:
+	for segment := range Segments(place) {
+		if d.MovesBase(Object(v)) {
+			return nil, false
+		}
+		if v, ok = Step(v, segment); !ok {
 			return nil, false
 		}
 	}
 	return v, true
+}
+
+// Step returns a member of an object, or an item of a list by its index.
+func Step(v any, segment string) (member any, ok bool) {
+	switch v := v.(type) {
+	case map[string]any:
+		member, ok = v[segment]
+		return member, ok
+	case []any:
+		if i, err := strconv.Atoi(segment); err == nil && i >= 0 && i < len(v) {
+			return v[i], true
+		}
+	}
+	return nil, false
 }
 
 // Plain returns the target of a subschema that is a reference, through further references, and any other subschema as it
