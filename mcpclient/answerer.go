@@ -24,7 +24,7 @@ type answerer struct {
 	handlers    map[string]Handler
 	middleware  Handler // Options.ServerMiddleware, or nil
 	validator   Validator
-	visits      *urlElicitations
+	open        *openElicitations
 	slots       lifecycle.Slots
 	session     any             // the Session of each Origin
 	newRequest  func() *Request // returns an empty Request of the client

@@ -40,7 +40,7 @@ func (c *Client) assembleAnswering() {
 	a.elicitation = opts.Elicitation
 	a.handlers = opts.Handlers
 	a.validator = opts.Validator
-	a.visits = &c.visits
+	a.open = &c.elicitations
 	a.slots = lifecycle.NewSlots(opts.Limits.ServerRequests)
 	a.session = c
 	a.newRequest = func() *Request { return &Request{Client: c, invocation: new(invocation)} }
@@ -50,8 +50,9 @@ func (c *Client) assembleAnswering() {
 		handle: a.handle,
 		limit:  opts.Limits.ServerRequests,
 	}
-	c.visits = urlElicitations{
+	c.visits = urlVisits{
 		peer:   &c.peer,
+		open:   &c.elicitations,
 		gather: c.gather,
 		limit:  opts.Limits.ServerRequests,
 		wait:   opts.Timeouts.URLElicitation,
@@ -61,17 +62,17 @@ func (c *Client) assembleAnswering() {
 // assembleConnector creates what connects, except what needs the pipelines.
 func (c *Client) assembleConnector() {
 	c.connector = connector{
-		peer:       &c.peer,
-		opts:       &c.opts,
-		wire:       &c.wire,
-		standalone: &c.standalone,
-		levels:     &c.levels,
-		cache:      &c.cache,
-		visits:     &c.visits,
-		handle:     c.answerer.handle,
-		slots:      c.answerer.slots,
-		callbacks:  lifecycle.NewCallbackQueue(c.life, maxNotifications, maxNotificationBytes, c.log),
-		async:      lifecycle.NewSendQueue(c.life, c.log),
+		peer:         &c.peer,
+		opts:         &c.opts,
+		wire:         &c.wire,
+		standalone:   &c.standalone,
+		levels:       &c.levels,
+		cache:        &c.cache,
+		elicitations: &c.elicitations,
+		handle:       c.answerer.handle,
+		slots:        c.answerer.slots,
+		callbacks:    lifecycle.NewCallbackQueue(c.life, maxNotifications, maxNotificationBytes, c.log),
+		async:        lifecycle.NewSendQueue(c.life, c.log),
 	}
 	c.sessions = c.connector.newSessions()
 	c.connector.sessions = c.sessions

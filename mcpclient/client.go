@@ -30,8 +30,9 @@ type Client struct {
 	standalone    standaloneStream
 
 	*gatherer
-	visits urlElicitations
-	cache  cache
+	elicitations openElicitations
+	visits       urlVisits
+	cache        cache
 }
 
 // Server returns what is known about the server. In [Middleware] it is zero before the end of the

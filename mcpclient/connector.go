@@ -31,7 +31,7 @@ type connector struct {
 	standalone    *standaloneStream
 	levels        *logLevels
 	cache         *cache
-	visits        *urlElicitations
+	elicitations  *openElicitations
 
 	handle    handleFunc
 	slots     lifecycle.Slots
@@ -52,12 +52,12 @@ const (
 	maxNotificationBytes = wire.DefaultMaxMessage
 )
 
-// onNotification passes a notification to the observer, and in the legacy era to URL elicitations
-// and subscriptions.
+// onNotification passes a notification to the observer, and in the legacy era to open elicitations and
+// subscriptions.
 func (c *connector) onNotification(n *mcp.Notification) {
 	if !c.current().has(listenStreams) {
 		if n.Method == "notifications/elicitation/complete" {
-			c.visits.complete(n.Params)
+			c.elicitations.complete(n.Params)
 		} else if change, ok := n.Change(); ok && n.Method != modernTaskNotice {
 			c.subscriptions.publish(change)
 		}
