@@ -70,13 +70,18 @@ func (s *settings) checkKeys(members []member) {
 		case !slices.Contains(knownKeys, name):
 			hint := didYouMean(name, slices.Concat(knownKeys, slices.Sorted(maps.Keys(aliases))))
 			s.noteMistake(m.line, s.key+"."+keyName(m.key), "unknown key;%s known keys: %s", hint, strings.Join(knownKeys, ", "))
-		case name == "oauth" && (m.value.kind == kindNull || m.value.text == "false"): // no sign-in, for any kind of server
+		case name == "oauth" && (m.value.kind == kindNull || m.value.isFalse()): // no sign-in, for any kind of server
 		case twice && before.key != m.key:
-			s.noteMistake(m.line, s.key+"."+m.key, "has the meaning of %q on line %d; give one of them", before.key, before.line)
+			s.noteTwoNames(m, s.key+"."+m.key, before)
 		default:
 			s.node[name] = m
 		}
 	}
+}
+
+// noteTwoNames records a mistake for two names of one key.
+func (s *settings) noteTwoNames(m member, key string, before member) {
+	s.noteMistake(m.line, key, "has the meaning of %q on line %d; give one of them", before.key, before.line)
 }
 
 // didYouMean suggests the key that is meant, if it is near the one of the file.
@@ -93,66 +98,4 @@ func (s *settings) keyPath(name string) string {
 		return s.key + "." + m.key
 	}
 	return s.key + "." + name
-}
-
-// section is an object of servers in a document.
-type section struct {
-	key     string
-	servers member
-}
-
-// sections returns the objects of servers: mcpServers, servers and mcp.servers of VS Code, also as
-// servers within mcp, and context_servers of Zed. Other programs have keys beside the servers, so
-// only a probable typing mistake is refused.
-func (d *decoder) sections(root *node) (all []section, err error) {
-	names := []string{"mcpServers", "servers", "context_servers", "mcp.servers"}
-	for _, m := range root.members {
-		switch {
-		case slices.Contains(names, m.key):
-			if m.first != 0 {
-				return nil, d.errorf(m.line, m.key, "this key is on line %d already", m.first)
-			}
-			if err := d.checkKind(m.value, m.key, kindObject); err != nil {
-				return nil, err
-			}
-			all = append(all, section{m.key, m})
-		case m.key == "mcp":
-			for _, inner := range m.value.members {
-				switch {
-				case inner.key == "servers" && inner.value.kind == kindObject:
-					all = append(all, section{"mcp.servers", inner})
-				case inner.key == "allowed" || inner.key == "excluded": // of Gemini CLI
-					return nil, d.errorf(inner.line, "mcp."+inner.key, `not supported: write "disabled": true in the servers to leave out`)
-				}
-			}
-		default:
-			if hint := didYouMean(m.key, names); hint != "" {
-				return nil, d.errorf(m.line, m.key, "unknown key;%s", hint)
-			}
-		}
-	}
-	if all == nil {
-		return nil, d.noServersError(root)
-	}
-	return all, nil
-}
-
-// isServer reports whether an object looks like the entry of a server.
-func (n *node) isServer() bool {
-	return n.kind == kindObject && slices.ContainsFunc(n.members, func(m member) bool {
-		name := canonicalKey(m.key)
-		return name == "command" && m.value.kind != kindObject || name == "url" && m.value.kind == kindString
-	})
-}
-
-// noServersError returns the error for a document without servers. It names one that stands at the
-// root.
-func (d *decoder) noServersError(root *node) error {
-	for _, m := range root.members {
-		if m.value.isServer() {
-			return d.errorf(m.line, keyName(m.key),
-				`a server stands outside of "mcpServers"; did you mean {"mcpServers": {%s: …}}?`, quoteKey(m.key))
-		}
-	}
-	return d.errorf(root.line, "", `no servers: want an object "mcpServers", or "servers" as in VS Code`)
 }

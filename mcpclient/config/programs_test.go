@@ -60,6 +60,10 @@ func TestPrograms(t *testing.T) {
 			config.Server{Transport: &mcpclient.HTTP{URL: "https://example.com/mcp"}, Timeout: 10 * time.Minute,
 				OAuth: &config.OAuth{ClientID: "c", CallbackPort: 8080, Scopes: []string{"x", "y"}}},
 		},
+		"claude code without scopes": {
+			`{"mcpServers": {"s": {"type": "http", "url": "https://example.com/mcp", "oauth": {"clientId": "c", "scopes": ""}}}}`,
+			config.Server{Transport: &mcpclient.HTTP{URL: "https://example.com/mcp"}, OAuth: &config.OAuth{ClientID: "c"}},
+		},
 		"cursor": {
 			`{"mcpServers": {"s": {"url": "https://example.com/mcp", "auth": {"CLIENT_ID": "c", "CLIENT_SECRET": "${KEY}", "scopes": ["x"]}}}}`,
 			config.Server{Transport: &mcpclient.HTTP{URL: "https://example.com/mcp"},
@@ -98,25 +102,29 @@ func TestPrograms(t *testing.T) {
 func TestHints(t *testing.T) {
 	server := func(entry string) string { return `{"mcpServers": {"s": ` + entry + `}}` }
 	for text, want := range map[string]string{
-		`{"files": {"command": "x"}}`:                                          `files: a server stands outside of "mcpServers"; did you mean {"mcpServers": {"files": …}}?`,
-		`{"mcp": {"other": []}}`:                                               "no servers: want an object",
-		`{"context_server": {}}`:                                               `did you mean "context_servers"?`,
-		`{"mcp": {"allowed": []}, "servers": {}}`:                              `mcp.allowed: not supported: write "disabled": true in the servers`,
-		server(`{"serverURL": "https://example.com"}`):                         `s.serverURL: unknown key; did you mean "serverUrl"?`,
-		server(`{"url": "https://a.example", "httpUrl": "https://b.example"}`): `s.httpUrl: has the meaning of "url" on line 1; give one of them`,
-		server(`{"serverUrl": "a.example"}`):                                   "s.serverUrl: want a complete http or https URL",
-		server(`{"type": "local", "url": "https://a.example"}`):                "s.url: does not go with a server that is started by command",
-		server(`{"command": "x", "oauth": {}}`):                                "s.oauth: does not go with a server that is started by command",
-		server(`{"command": "x", "timeout": 1800}`):                            `s.timeout: milliseconds in some programs, seconds in others; write "1800ms" or "1800s"`,
-		server(`{"command": "x", "timeout": -1}`):                              `want milliseconds, or text such as "90s"`,
-		server(`{"command": "x", "timeout": -18446744073}`):                    `want milliseconds, or text such as "90s"`, // times 1e9 it is positive in 64 bits
-		server(`{"command": "x", "timeout": "25h"}`):                           "up to 24 hours",
-		server(`{"command": "x", "timeout": 86400001}`):                        "up to 24 hours",
-		server(`{"command": "x", "timeout": {"request": 1}}`):                  `want milliseconds, or text such as "90s"`,
-		server(`{"command": "x", "includeTools": []}`):                         "s.includeTools: allows no tool",
-		server(`{"url": "https://a.example", "oauth": {"clientid": "x"}}`):     `s.oauth.clientid: unknown key; did you mean "clientId"?`,
-		server(`{"url": "https://a.example", "oauth": {"callbackPort": 0}}`):   "s.oauth.callbackPort: want a port from 1 to 65535",
-		server(`{"url": "https://a.example", "oauth": {"clientSecret": "x"}}`): "s.oauth: has a client secret and no client id",
+		`{"files": {"command": "x"}}`:                                                    `files: a server stands outside of "mcpServers"; did you mean {"mcpServers": {"files": …}}?`,
+		`{"mcp": {"other": []}}`:                                                         "no servers: want an object",
+		`{"context_server": {}}`:                                                         `did you mean "context_servers"?`,
+		`{"mcp": {"allowed": []}, "servers": {}}`:                                        `mcp.allowed: not supported: write "disabled": true in the servers`,
+		server(`{"serverURL": "https://example.com"}`):                                   `s.serverURL: unknown key; did you mean "serverUrl"?`,
+		server(`{"url": "https://a.example", "httpUrl": "https://b.example"}`):           `s.httpUrl: has the meaning of "url" on line 1; give one of them`,
+		server(`{"serverUrl": "a.example"}`):                                             "s.serverUrl: want a complete http or https URL",
+		server(`{"type": "local", "url": "https://a.example"}`):                          "s.url: does not go with a server that is started by command",
+		server(`{"command": "x", "oauth": {}}`):                                          "s.oauth: does not go with a server that is started by command",
+		server(`{"command": "x", "timeout": 1800}`):                                      `s.timeout: milliseconds in some programs, seconds in others; write "1800ms" or "1800s"`,
+		server(`{"command": "x", "timeout": -1}`):                                        `want text such as "90s", a number of seconds below 1,000, or`,
+		server(`{"command": "x", "timeout": -18446744073}`):                              `want text such as "90s", a number of seconds below 1,000, or`, // times 1e9 it is positive in 64 bits
+		server(`{"command": "x", "timeout": 30.5}`):                                      `want text such as "90s", a number of seconds below 1,000, or`,
+		server(`{"command": "x", "timeout": "25h"}`):                                     "up to 24 hours",
+		server(`{"command": "x", "timeout": 86400001}`):                                  "up to 24 hours",
+		server(`{"command": "x", "timeout": {"request": 1}}`):                            `want text such as "90s", a number of seconds below 1,000, or`,
+		server(`{"command": "x", "includeTools": []}`):                                   "s.includeTools: allows no tool",
+		server(`{"url": "https://a.example", "oauth": {"clientid": "x"}}`):               `s.oauth.clientid: unknown key; did you mean "clientId"?`,
+		server(`{"url": "https://a.example", "oauth": {"scope": "x", "scopes": ["y"]}}`): `s.oauth.scopes: has the meaning of "scope" on line 1; give one of them`,
+		server(`{"url": "https://a.example", "oauth": {"enabled": "false"}}`):            "s.oauth.enabled: want true or false, got a string",
+		server(`{"url": "https://a.example", "oauth": "false"}`):                         "s.oauth: want an object, got a string",
+		server(`{"url": "https://a.example", "oauth": {"callbackPort": 0}}`):             "s.oauth.callbackPort: want a port from 1 to 65535",
+		server(`{"url": "https://a.example", "oauth": {"clientSecret": "x"}}`):           "s.oauth: has a client secret and no client id",
 	} {
 		check.Contains(t, text, mistake(t, &all, text), want)
 	}

@@ -1,210 +1,27 @@
 package config
 
 import (
-	"cmp"
-	"context"
-	"fmt"
+	"encoding/json"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
-	"unicode"
+	"time"
 
-	"github.com/mcpchain/mcpchain/internal/spelling"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/httptoken"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// decoder turns a document into servers.
-type decoder struct {
-	file     string
-	readFile func(path string) ([]byte, error) // reads environment files
-	inputs   map[string]func() (string, error) // by id: asks a person for the value, once; nil: do not ask
-	preview  bool                              // leave variables as they are, and look for no other file
-	only     []string                          // the servers to read; nil: all
-	names    []string                          // the names of the servers of the file
-	filters  bool                              // whether the caller uses Allow and Deny
-	signIn   bool                              // whether the caller uses OAuth
-}
-
-func (d *decoder) errorf(line int, key, format string, args ...any) *fault {
-	return &fault{place{d.file, line, key}, fmt.Sprintf(format, args...)}
-}
-
-func (d *decoder) decode(root *node) ([]Server, error) {
-	if err := d.checkKind(root, "", kindObject); err != nil {
-		return nil, err
-	}
-	all, err := d.sections(root)
-	if err != nil {
-		return nil, err
-	}
-	var servers []Server
-	indexes := map[string]int{}
-	for _, s := range all {
-		servers = d.appendServers(servers, indexes, s)
-	}
-	return servers, d.checkOnly(indexes)
-}
-
-// checkOnly reports a server that was asked for and is missing.
-func (d *decoder) checkOnly(indexes map[string]int) error {
-	for _, name := range d.only {
-		if _, ok := indexes[name]; !ok {
-			return d.errorf(1, "", "there is no server %s%s", quoteKey(name), d.suggestServers(name))
-		}
-	}
-	return nil
-}
-
-// maxSuggested bounds the servers that an error names.
-const maxSuggested = 20
-
-// suggestServers lists the servers of the file, for the error of a missing one.
-func (d *decoder) suggestServers(name string) string {
-	names := slices.Compact(slices.Sorted(slices.Values(d.names)))
-	if len(names) == 0 {
-		return ""
-	}
-	hint := "; "
-	if near := spelling.Nearest(name, names); near != "" {
-		hint += "did you mean " + quoteKey(near) + "? "
-	}
-	var some []string
-	for _, n := range names[:min(len(names), maxSuggested)] {
-		some = append(some, quoteKey(n))
-	}
-	if more := len(names) - len(some); more > 0 {
-		some = append(some, fmt.Sprintf("%d more", more))
-	}
-	return hint + "the file has " + strings.Join(some, ", ")
-}
-
-// appendServers appends the servers of one object, and adds their positions to indexes. A server that
-// is there twice cannot be used, as either entry may be meant.
-func (d *decoder) appendServers(all []Server, indexes map[string]int, in section) []Server {
-	for _, s := range in.servers.value.members {
-		d.names = append(d.names, s.key)
-		if d.only != nil && !slices.Contains(d.only, s.key) {
-			continue
-		}
-		key := in.key + "." + keyName(s.key)
-		if first, twice := indexes[s.key]; twice {
-			line := all[first].place.Line
-			err := d.errorf(s.line, key, "this server is on line %d already", line)
-			all[first] = Server{Name: s.key, place: place{d.file, line, key}, Transport: &undialable{err}, Err: err}
-			continue
-		}
-		indexes[s.key] = len(all)
-		all = append(all, d.server(key, s))
-	}
-	return all
-}
-
-// settings is one server's entry, with every key checked and read. After the first mistake it reads
-// nothing more.
-type settings struct {
-	d           *decoder
-	key         string
-	line        int
-	node        map[string]member
-	err         error  // the first mistake
-	unsupported *fault // the first unsupported need
-}
-
-// noteMistake records a mistake at a key, unless there is an earlier one.
-func (s *settings) noteMistake(line int, key, format string, args ...any) {
-	s.note(s.d.errorf(line, key, format, args...))
-}
-
-// note records the first mistake.
-func (s *settings) note(err error) { s.err = cmp.Or(s.err, err) }
-
-// requireKind reports whether a value is of a kind, and records a mistake if it is not.
-func (s *settings) requireKind(n *node, key string, k kind) bool {
-	if n.kind != k {
-		s.note(s.d.checkKind(n, key, k))
-	}
-	return n.kind == k
-}
-
-// noteUnsupported records the first unsupported need of the server.
-func (s *settings) noteUnsupported(line int, key, format string, args ...any) {
-	if s.unsupported == nil {
-		s.unsupported = s.d.errorf(line, key, format, args...)
-	}
-}
-
-// server reads one server. A mistake goes into its Err and does not affect the others.
-func (d *decoder) server(key string, m member) Server {
-	server := Server{Name: m.key, place: place{d.file, m.line, key}}
-	s := &settings{d: d, key: key, line: m.line, node: map[string]member{}}
-	s.check(m)
-	disabled := s.disabled()
-	if s.err == nil && !disabled {
-		s.read(&server)
-	}
-	if s.err != nil {
-		server = Server{Name: m.key, place: server.place, Err: s.err}
-		if !disabled {
-			server.Transport = &undialable{s.err}
-		}
-	}
-	server.Disabled = disabled
-	return server
-}
-
-func (s *settings) read(server *Server) {
-	server.Transport = s.transport()
-	server.Revision = s.revision()
-	server.Start = s.start()
-	server.Timeout = s.timeout()
-	server.OAuth = s.oauth()
-	server.EnvFile = s.string("envFile")
-	server.Allow, server.Deny = s.tools()
-	if s.unsupported != nil {
-		s.note(s.unsupported)
-	}
-}
-
-// check checks the name and the keys, and keeps the known keys.
-func (s *settings) check(m member) {
-	if !s.requireKind(m.value, s.key, kindObject) {
-		return
-	}
-	switch {
-	case strings.TrimSpace(m.key) == "":
-		s.noteMistake(m.line, s.key, "a server needs a name")
-	case strings.ContainsFunc(m.key, func(r rune) bool { return !unicode.IsPrint(r) }):
-		s.noteMistake(m.line, s.key, "the name has a character that cannot be seen")
-	}
-	s.note(s.d.duplicate(m.value, s.key))
-	s.checkKeys(m.value.members)
-}
-
-// undialable is the transport of a server with a mistake.
-type undialable struct{ err error }
-
-func (u *undialable) Dial(context.Context) (transport.Conn, error) { return nil, u.err }
-
 // transport decides between the transports and reads the chosen one.
 func (s *settings) transport() transport.Transport {
 	typ := s.string("type")
-	kind, known := types[typ]
-	switch {
-	case typ == "", !known && !s.isKnown(typ):
-		_, local := s.node["command"]
-		_, remote := s.node["url"]
-		if local == remote {
-			s.noteMistake(s.line, s.key, `want either "command", for a program to start, or "url", for a server to call`)
+	kind, ok := types[typ]
+	if !ok {
+		if typ != "" && s.isKnown(typ) {
+			s.noteMistake(s.node["type"].line, s.keyPath("type"), "unknown type; want stdio, http, streamable-http or sse")
 		}
-		kind = "http"
-		if local {
-			kind = "stdio"
-		}
-	case !known && s.isKnown(typ):
-		s.noteMistake(s.node["type"].line, s.keyPath("type"), "unknown type; want stdio, http, streamable-http or sse")
+		kind = s.impliedType()
 	}
 	if kind == "stdio" {
 		return s.command()
@@ -214,23 +31,17 @@ func (s *settings) transport() transport.Transport {
 	return h
 }
 
-// revision reads the protocol revision to speak, "" for the newest.
-func (s *settings) revision() string {
-	revision := s.string("revision")
-	if revision != "" && s.isKnown(revision) && !slices.Contains(mcpclient.Revisions(), revision) {
-		s.noteMistake(s.node["revision"].line, s.keyPath("revision"),
-			"unknown revision; want one of %s", strings.Join(mcpclient.Revisions(), ", "))
+// impliedType returns the type of a server that names none, by its other keys.
+func (s *settings) impliedType() string {
+	_, local := s.node["command"]
+	_, remote := s.node["url"]
+	if local == remote {
+		s.noteMistake(s.line, s.key, `want either "command", for a program to start, or "url", for a server to call`)
 	}
-	return revision
-}
-
-// start reads when to connect to the server.
-func (s *settings) start() string {
-	start := s.string("start")
-	if start != "" && start != "lazy" && s.isKnown(start) {
-		s.noteMistake(s.node["start"].line, s.keyPath("start"), `want "lazy", or leave it out`)
+	if local {
+		return "stdio"
 	}
-	return start
+	return "http"
 }
 
 func (s *settings) command() *mcpclient.Command {
@@ -240,15 +51,6 @@ func (s *settings) command() *mcpclient.Command {
 		s.noteMistake(s.node["command"].line, s.key+".command", `there is no such program; arguments belong in "args", each a string of its own`)
 	}
 	return c
-}
-
-// isUsable reports whether everything that was read is as the file means it.
-func (s *settings) isUsable() bool { return s.err == nil && s.unsupported == nil }
-
-// isKnown reports whether a text that was read may be checked: in a preview its variables have no
-// values. A preview that refused what [Loader.Load] accepts would hide the server from the person.
-func (s *settings) isKnown(text string) bool {
-	return s.isUsable() && !(s.d.preview && strings.Contains(text, "${"))
 }
 
 func (s *settings) remote() *mcpclient.HTTP {
@@ -285,3 +87,81 @@ func (s *settings) headers() http.Header {
 	}
 	return header
 }
+
+// revision reads the protocol revision to speak, "" for the newest.
+func (s *settings) revision() string {
+	revision := s.string("revision")
+	if revision != "" && s.isKnown(revision) && !slices.Contains(mcpclient.Revisions(), revision) {
+		s.noteMistake(s.node["revision"].line, s.keyPath("revision"),
+			"unknown revision; want one of %s", strings.Join(mcpclient.Revisions(), ", "))
+	}
+	return revision
+}
+
+// start reads when to connect to the server.
+func (s *settings) start() string {
+	start := s.string("start")
+	if start != "" && start != "lazy" && s.isKnown(start) {
+		s.noteMistake(s.node["start"].line, s.keyPath("start"), `want "lazy", or leave it out`)
+	}
+	return start
+}
+
+// maxTimeout bounds the timeout of a server.
+const maxTimeout = 24 * time.Hour
+
+// timeout returns the longest silence of a call, 0 if the file sets none. A number below 1,000
+// counts seconds, one above 3,600 milliseconds, and one in between is refused: most programs use
+// milliseconds, Cline uses seconds from 30 to 3,600.
+func (s *settings) timeout() (d time.Duration) {
+	m, ok := s.node["timeout"]
+	if !ok || m.value.kind == kindNull {
+		return 0
+	}
+	key := s.keyPath("timeout")
+	switch m.value.kind {
+	case kindString:
+		text := s.text(m.value, key)
+		if !s.isKnown(text) {
+			return 0
+		}
+		d, _ = time.ParseDuration(text) // an error leaves 0, which is refused below
+	case kindNumber:
+		n, err := json.Number(m.value.text).Int64()
+		switch {
+		case err != nil || n <= 0 || n > maxTimeout.Milliseconds():
+		case n < 1000:
+			d = time.Duration(n) * time.Second
+		case n <= 3600:
+			s.noteMistake(m.line, key, `milliseconds in some programs, seconds in others; write "%dms" or "%ds"`, n, n)
+			return 0
+		default:
+			d = time.Duration(n) * time.Millisecond
+		}
+	}
+	if d <= 0 || d > maxTimeout {
+		s.noteMistake(m.line, key, `want text such as "90s", a number of seconds below 1,000, or one of milliseconds above 3,600; up to 24 hours`)
+	}
+	return d
+}
+
+// tools returns the tools to use and those to leave out. An empty list of tools to use is a
+// mistake. If the program does not choose tools, a list that would change something is an
+// unsupported need.
+func (s *settings) tools() (allow, deny []string) {
+	allow, deny = s.list("includeTools"), s.list("excludeTools")
+	if m, ok := s.node["includeTools"]; ok && len(allow) == 0 {
+		s.noteMistake(m.line, s.keyPath("includeTools"), `allows no tool; remove the key to use all, or set "disabled"`)
+	}
+	if !s.d.filters && (deny != nil || !allowsAll(allow)) {
+		key := "includeTools"
+		if allowsAll(allow) {
+			key = "excludeTools"
+		}
+		s.noteUnsupported(s.node[key].line, s.keyPath(key), "not supported: this program does not choose tools by the file")
+	}
+	return allow, deny
+}
+
+// allowsAll reports whether a list of tools to use names all of them.
+func allowsAll(allow []string) bool { return allow == nil || slices.Contains(allow, "*") }

@@ -1,141 +1,105 @@
 package config
 
 import (
-	"encoding/json"
-	"slices"
+	"cmp"
+	"context"
 	"strings"
-	"time"
+	"unicode"
+
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// maxTimeout bounds the timeout of a server.
-const maxTimeout = 24 * time.Hour
+// settings is one server's entry, with every key checked and read. After the first mistake it reads
+// nothing more.
+type settings struct {
+	d           *decoder
+	key         string
+	line        int
+	node        map[string]member
+	err         error  // the first mistake
+	unsupported *fault // the first unsupported need
+}
 
-// timeout returns the longest silence of a call, 0 if the file sets none. Programs disagree on the
-// unit of a number: most use milliseconds, Cline uses seconds from 30 to 3,600.
-func (s *settings) timeout() (d time.Duration) {
-	m, ok := s.node["timeout"]
-	if !ok || m.value.kind == kindNull {
-		return 0
+// noteMistake records a mistake at a key, unless there is an earlier one.
+func (s *settings) noteMistake(line int, key, format string, args ...any) {
+	s.note(s.d.errorf(line, key, format, args...))
+}
+
+// note records the first mistake.
+func (s *settings) note(err error) { s.err = cmp.Or(s.err, err) }
+
+// requireKind reports whether a value is of a kind, and records a mistake if it is not.
+func (s *settings) requireKind(n *node, key string, k kind) bool {
+	if n.kind != k {
+		s.note(s.d.checkKind(n, key, k))
 	}
-	switch m.value.kind {
-	case kindString:
-		text := s.text(m.value, s.keyPath("timeout"))
-		if !s.isKnown(text) {
-			return 0
+	return n.kind == k
+}
+
+// noteUnsupported records the first unsupported need of the server.
+func (s *settings) noteUnsupported(line int, key, format string, args ...any) {
+	if s.unsupported == nil {
+		s.unsupported = s.d.errorf(line, key, format, args...)
+	}
+}
+
+// isUsable reports whether everything that was read is as the file means it.
+func (s *settings) isUsable() bool { return s.err == nil && s.unsupported == nil }
+
+// isKnown reports whether a text that was read may be checked: in a preview its variables have no
+// values. A preview that refused what [Loader.Load] accepts would hide the server from the person.
+func (s *settings) isKnown(text string) bool {
+	return s.isUsable() && !(s.d.preview && strings.Contains(text, "${"))
+}
+
+// server reads one server. A mistake goes into its Err and does not affect the others.
+func (d *decoder) server(key string, m member) Server {
+	server := Server{Name: m.key, place: place{d.file, m.line, key}}
+	s := &settings{d: d, key: key, line: m.line, node: map[string]member{}}
+	s.check(m)
+	disabled := s.disabled()
+	if s.err == nil && !disabled {
+		s.read(&server)
+	}
+	if s.err != nil {
+		server = Server{Name: m.key, place: server.place, Err: s.err}
+		if !disabled {
+			server.Transport = &undialable{s.err}
 		}
-		d, _ = time.ParseDuration(text) // 0 is refused
-	case kindNumber:
-		n, err := json.Number(m.value.text).Int64()
-		switch {
-		case err != nil || n < 0 || n > maxTimeout.Milliseconds():
-		case n >= 1000 && n <= 3600:
-			s.noteMistake(m.line, s.keyPath("timeout"), `milliseconds in some programs, seconds in others; write "%dms" or "%ds"`, n, n)
-		case n < 1000:
-			d = time.Duration(n) * time.Second
-		default:
-			d = time.Duration(n) * time.Millisecond
-		}
 	}
-	if d <= 0 || d > maxTimeout {
-		s.noteMistake(m.line, s.keyPath("timeout"), `want milliseconds, or text such as "90s", up to 24 hours`)
-	}
-	return d
+	server.Disabled = disabled
+	return server
 }
 
-// tools returns the tools to use and those to leave out. An empty list of tools to use is a
-// mistake. If the program does not choose tools, a list that would change something is an
-// unsupported need.
-func (s *settings) tools() (allow, deny []string) {
-	allow, deny = s.list("includeTools"), s.list("excludeTools")
-	if m, ok := s.node["includeTools"]; ok && len(allow) == 0 {
-		s.noteMistake(m.line, s.keyPath("includeTools"), `allows no tool; remove the key to use all, or set "disabled"`)
-	}
-	if !s.d.filters && (deny != nil || !allowsAll(allow)) {
-		key := "includeTools"
-		if allowsAll(allow) {
-			key = "excludeTools"
-		}
-		s.noteUnsupported(s.node[key].line, s.keyPath(key), "not supported: this program does not choose tools by the file")
-	}
-	return allow, deny
-}
-
-// allowsAll reports whether a list of tools to use names all of them.
-func allowsAll(allow []string) bool { return allow == nil || slices.Contains(allow, "*") }
-
-// OAuth is what a file says about the sign-in to a server.
-type OAuth struct {
-	ClientID     string   // a client that is registered already; "": register one
-	ClientSecret string   // "": a public client
-	Scopes       []string // to request; nil: those that the server names
-	CallbackPort int      // the port of the redirect URI on this machine; 0: any
-}
-
-// oauth reads the settings of a sign-in: an object with the keys of Claude Code, VS Code, Cursor or
-// some of Gemini CLI. It returns nil without a sign-in: for false, null, and "enabled": false.
-func (s *settings) oauth() *OAuth {
-	m, ok := s.node["oauth"]
-	if !ok {
-		return nil
-	}
-	key := s.keyPath("oauth")
-	if m.value.kind == kindBool { // true: with the server's own settings
-		m.value = &node{kind: kindObject, line: m.value.line}
-	}
-	if !s.requireKind(m.value, key, kindObject) {
-		return nil
-	}
-	o := new(OAuth)
-	isEnabled := true
-	for _, e := range m.value.members {
-		at := key + "." + keyName(e.key)
-		if e.key == "enabled" {
-			isEnabled = !s.requireKind(e.value, at, kindBool) || e.value.text == "true"
-			continue
-		}
-		s.oauthKey(o, at, e)
-	}
-	if !isEnabled {
-		return nil
-	}
-	if o.ClientSecret != "" && o.ClientID == "" {
-		s.noteMistake(m.line, key, "has a client secret and no client id")
-	}
-	if !s.d.signIn && len(m.value.members) > 0 {
-		s.noteUnsupported(m.line, key, "not supported: this program does not sign in by the file")
-	}
-	return o
-}
-
-// oauthKeys are the keys of an oauth object.
-var oauthKeys = []string{"callbackPort", "clientId", "clientSecret", "scopes"}
-
-func (s *settings) oauthKey(o *OAuth, key string, m member) {
-	switch m.key {
-	case "clientId", "client_id", "CLIENT_ID":
-		o.ClientID = s.text(m.value, key)
-	case "clientSecret", "client_secret", "CLIENT_SECRET":
-		o.ClientSecret = s.text(m.value, key)
-	case "scopes", "scope":
-		o.Scopes = s.scopes(m.value, key)
-	case "callbackPort":
-		n, err := json.Number(m.value.text).Int64()
-		if m.value.kind != kindNumber || err != nil || n < 1 || n > 65535 {
-			s.noteMistake(m.line, key, "want a port from 1 to 65535")
-		}
-		o.CallbackPort = int(n)
-	default:
-		s.noteMistake(m.line, key, "unknown key;%s known keys: %s", didYouMean(m.key, oauthKeys), strings.Join(oauthKeys, ", "))
+func (s *settings) read(server *Server) {
+	server.Transport = s.transport()
+	server.Revision = s.revision()
+	server.Start = s.start()
+	server.Timeout = s.timeout()
+	server.OAuth = s.oauth()
+	server.EnvFile = s.string("envFile")
+	server.Allow, server.Deny = s.tools()
+	if s.unsupported != nil {
+		s.note(s.unsupported)
 	}
 }
 
-// scopes reads a list of scopes, or one text with blanks between them.
-func (s *settings) scopes(n *node, key string) []string {
-	if n.kind == kindString {
-		return strings.Fields(s.text(n, key))
+// check checks the name and the keys, and keeps the known keys.
+func (s *settings) check(m member) {
+	if !s.requireKind(m.value, s.key, kindObject) {
+		return
 	}
-	if !s.requireKind(n, key, kindList) {
-		return nil
+	switch {
+	case strings.TrimSpace(m.key) == "":
+		s.noteMistake(m.line, s.key, "a server needs a name")
+	case strings.ContainsFunc(m.key, func(r rune) bool { return !unicode.IsPrint(r) }):
+		s.noteMistake(m.line, s.key, "the name has a character that cannot be seen")
 	}
-	return s.items(n, key)
+	s.note(s.d.duplicate(m.value, s.key))
+	s.checkKeys(m.value.members)
 }
+
+// undialable is the transport of a server with a mistake.
+type undialable struct{ err error }
+
+func (u *undialable) Dial(context.Context) (transport.Conn, error) { return nil, u.err }

@@ -46,12 +46,14 @@ func (d *decoder) duplicate(n *node, key string) error {
 func (n *node) isOff() bool {
 	switch n.kind {
 	case kindBool:
-		return n.text == "false"
+		return n.isFalse()
 	case kindObject, kindList:
 		return len(n.members)+len(n.items) == 0
 	}
 	return n.kind == kindNull
 }
+
+func (n *node) isFalse() bool { return n.kind == kindBool && n.text == "false" }
 
 // refuseKeys records a mistake for keys that this kind of server does not have.
 func (s *settings) refuseKeys(kind string, keys ...string) {
@@ -65,7 +67,10 @@ func (s *settings) refuseKeys(kind string, keys ...string) {
 // disabled decodes "disabled", or "enabled" inverted.
 func (s *settings) disabled() bool {
 	m, ok := s.node["disabled"]
-	return ok && s.requireKind(m.value, s.keyPath("disabled"), kindBool) && m.value.text == "true" != (m.key == "enabled")
+	if !ok || !s.requireKind(m.value, s.keyPath("disabled"), kindBool) {
+		return false
+	}
+	return m.value.isFalse() == (m.key == "enabled")
 }
 
 // string decodes a string and expands its variables; a missing key is empty.
