@@ -21,6 +21,7 @@ type engine struct {
 	workers   *workers
 	parent    *engine             // drives the run that a sub-agent works for; nil at the root
 	drive     func(*engine) error // advances the run of a sub-agent
+	hold      func() func()       // stops the time of the call that a sub-agent works on, nil at the root
 
 	catalog  *adapter.Catalog // the tools that the model was offered, nil if another process offered them
 	handlers activeHandlers   // handlers that work for the run

@@ -2,14 +2,19 @@ package agent_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/compact"
 	"github.com/mcpchain/mcpchain/agent/model"
@@ -17,6 +22,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/testenv"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // untilFinal asks for tools until it may not any more.
@@ -91,6 +97,94 @@ func TestActiveOfSubAgents(t *testing.T) {
 		got := mustRun(t, boss(t, lead, sub(t, helper, agent.NewSubAgent), agent.Options{Limits: limits}), human("go"))
 		check.Equal(t, "time at work", got.Usage.Active, 3*time.Second)
 	})
+}
+
+// The time does not count in which all calls in progress wait for a person, who takes ten minutes.
+func TestActiveWithoutWaits(t *testing.T) {
+	late := func(ctx context.Context, q *run.Question) (run.Reply, error) {
+		select {
+		case <-time.After(10 * time.Minute):
+			return q.Accept(map[string]any{"name": "Ann"})
+		case <-ctx.Done():
+			return run.Reply{}, ctx.Err()
+		}
+	}
+	lateHost := mcp.ElicitationFunc(func(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+		time.Sleep(10 * time.Minute)
+		return answering("Ann")(ctx, p)
+	})
+	poll := func(questions int) run.Part { return toolCall("", "poll", fmt.Sprintf(`{"questions":%d}`, questions)) }
+	work := func(seconds int) run.Part { return toolCall("", "work", fmt.Sprintf(`{"seconds":%d}`, seconds)) }
+	reply, allow := agent.Person{Reply: late}, agent.Person{Approve: allowing(func(*approval.Request) { time.Sleep(10 * time.Minute) })}
+	for name, tt := range map[string]struct {
+		person agent.Person
+		host   mcp.ElicitationHandler
+		below  bool          // a sub-agent makes the calls
+		leave  time.Duration // the caller leaves the run
+		calls  []run.Part
+		want   time.Duration
+	}{
+		"one call asks":               {person: reply, calls: []run.Part{poll(1)}},
+		"twice at once":               {person: reply, calls: []run.Part{poll(2), work(40)}, want: 40 * time.Second},
+		"two ask":                     {person: reply, calls: []run.Part{poll(1), poll(1)}},
+		"one of two at a server asks": {person: reply, calls: []run.Part{poll(1), sleep("", 40)}, want: 40 * time.Second},
+		"another works on":            {person: reply, calls: []run.Part{poll(1), work(660)}, want: 11 * time.Minute},
+		"nobody replies":              {person: agent.Person{Hold: 10 * time.Minute}, calls: []run.Part{poll(1)}},
+		"the host asks":               {host: lateHost, calls: []run.Part{poll(1)}},
+		"the caller leaves":           {person: reply, leave: 5 * time.Minute, calls: []run.Part{poll(2), work(40)}},
+		"of a sub-agent":              {person: reply, below: true, calls: []run.Part{poll(1), work(40)}, want: 40 * time.Second},
+		"before a sub-agent calls":    {person: allow, below: true, calls: []run.Part{work(40)}, want: 40 * time.Second},
+	} {
+		synctestRun(t, name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			if tt.leave > 0 {
+				time.AfterFunc(tt.leave, cancel)
+			}
+			s := newServer()
+			s.addTool("poll", pollNames)
+			o := inEra(eras[0])
+			o.ClientOptions.Elicitation = tt.host
+			opts := agent.Options{
+				Tools: []adapter.Source{s.box(t, o), adapter.Func("work", "", func(_ context.Context, in struct {
+					Seconds int `json:"seconds"`
+				}) (string, error) {
+					time.Sleep(time.Duration(in.Seconds) * time.Second)
+					return "done", nil
+				}, nil)},
+				ParallelWrites: true, Person: tt.person, Limits: run.Limits{Active: time.Minute}, Durable: agent.Durable{Store: record.NewMemory()},
+			}
+			a := newAgent(t, play(uses(tt.calls...), says("enough")), &opts)
+			if tt.below {
+				a = boss(t, play(uses(toolCall("1", "helper", `{"task":"x"}`)), says("enough")), sub(t, a, agent.NewSubAgent),
+					agent.Options{Limits: opts.Limits, Durable: opts.Durable})
+			}
+			got, err := a.Run(ctx, human("go"), agent.WithRun(theRun.ID))
+			if tt.leave > 0 {
+				check.Is(t, err, context.Canceled)
+				check.Equal(t, "time at work", stateOf(t, opts.Durable.Store, theRun).Spent.Active, tt.want)
+				return
+			}
+			check.Must(t, err)
+			stop := agent.StopOutput
+			if tt.want > opts.Limits.Active {
+				stop = agent.StopMaxActive
+			}
+			check.Same(t, "end, output and time at work", []any{got.StopReason, got.Output, got.Usage.Active}, []any{stop, "enough", tt.want})
+		})
+	}
+}
+
+// pollNames asks for several names at once.
+func pollNames(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+	var args struct{ Questions int }
+	err := json.Unmarshal(r.Params.Arguments, &args)
+	var all sync.WaitGroup
+	for i := range args.Questions {
+		all.Go(func() { _, _ = r.Session.Elicit(ctx, nameForm(fmt.Sprint("question ", i))) })
+	}
+	all.Wait()
+	return text("polled"), err
 }
 
 // The time of a reply that is refused counts, too.

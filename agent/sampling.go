@@ -67,7 +67,9 @@ func (s *servers) complete(
 	}
 	q := s.held.questions.fromServer(server, call)
 	q.Kind, q.Sampling, q.Model = run.QuestionSampling, later.Params, later.Model
+	resume := s.holdClock(call)
 	reply, err := s.held.ask(ctx, q)
+	resume()
 	switch {
 	case err != nil:
 		return nil, err

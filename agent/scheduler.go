@@ -21,8 +21,7 @@ type scheduler struct {
 	busy         map[string]bool   // keys of work items
 	lanes        map[string]string // the key that holds a lane: work items in one lane run one after the other
 	decided      bool              // it is decided which tool calls run, or a person is being asked
-	worked       time.Duration     // the time with tool calls in progress
-	since        time.Time         // when the latest such time began, or zero
+	clock        stopwatch
 
 	// The arguments of run:
 	start  func() ([]workItem, error)
@@ -60,6 +59,7 @@ func newScheduler(w *workers, n, limit int, linger time.Duration) *scheduler {
 func (s *scheduler) run(start func() ([]workItem, error), commit func() error, fail func(error)) error {
 	s.start, s.commit, s.fail = start, commit, fail
 	s.continued = make(chan error, 1)
+	defer s.clock.run()()
 	return s.proceed()
 }
 
@@ -67,9 +67,6 @@ func (s *scheduler) run(start func() ([]workItem, error), commit func() error, f
 func (s *scheduler) proceed() (err error) {
 	var flush <-chan time.Time
 	for {
-		if !s.since.IsZero() {
-			s.worked += time.Since(s.since)
-		}
 		var launch []workItem
 		if err == nil {
 			if launch, err = s.start(); err != nil {
@@ -78,10 +75,6 @@ func (s *scheduler) proceed() (err error) {
 		}
 		if s.active == 0 && len(launch) == 0 {
 			return err
-		}
-		s.since = time.Time{}
-		if s.running > 0 {
-			s.since = time.Now()
 		}
 		if s.launch(launch, flush != nil) {
 			return <-s.continued
@@ -123,6 +116,7 @@ func (s *scheduler) takeReports(r report, err error) (callEnded bool, _ error) {
 		if r.call {
 			s.releaseLane(r.key)
 			s.running--
+			s.clock.end(r.key)
 			callEnded = true
 		}
 		select {
@@ -139,6 +133,7 @@ func (s *scheduler) launch(all []workItem, commitDue bool) (handed bool) {
 	alone := s.active == 0 && !commitDue
 	isLong := func(e workItem) bool { return !e.isBrief }
 	s.active += len(all)
+	s.clock.begin(all)
 	switch {
 	case alone && len(all) == 1:
 		queuedItem{all[0], s.reports}.run()

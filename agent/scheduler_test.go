@@ -34,7 +34,7 @@ func playCalls(t *testing.T, n, limit int, lane func(int) string, do func(int) e
 		return launch, nil
 	}
 	err = s.run(start, func() error { commits = append(commits, fmt.Sprint(time.Since(at).Truncate(time.Second))); return nil }, func(error) {})
-	return began, commits, s.worked, err
+	return began, commits, s.clock.worked, err
 }
 
 func second(int) error { time.Sleep(time.Second); return nil }

@@ -66,6 +66,7 @@ func (s *servers) elicit(
 		return hostAnswer(ctx, params, next)
 	}
 	defer done()
+	defer s.holdClock(call)()
 	var result *mcp.ElicitResult
 	err := guard("elicitation handler", func() (err error) {
 		if isOurs {
@@ -84,6 +85,15 @@ func (s *servers) elicit(
 		return &mcp.ElicitResult{Action: mcp.ElicitCancel}, nil
 	}
 	return result, serverError(err)
+}
+
+// holdClock stops the time of a call that waits for a person, until resume is called. call is nil if it is
+// unknown which one waits.
+func (s *servers) holdClock(call *Call) (resume func()) {
+	if call == nil {
+		return s.sched.clock.hold("")
+	}
+	return s.sched.clock.hold(call.ID)
 }
 
 // hostAnswer returns the answer of the host's handler. Without one, the error tells the server that

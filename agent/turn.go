@@ -55,6 +55,7 @@ func newTurn(e *engine) *turn {
 		sched:     newScheduler(e.workers, n, e.rec.state.Limits.Parallel, wait),
 	}
 	t.newCall.n, t.newIntent.n, t.newDecided.n = n, n, n
+	t.sched.clock.outer = e.hold
 	t.person = newPerson(e, t.scope)
 	t.held = &heldQuestions{questions: e.questions, rec: e.rec, scope: t.scope}
 	t.servers = &servers{
@@ -103,8 +104,8 @@ func (e *engine) runCalls() error {
 	if err := t.held.close(); err != nil {
 		return err
 	}
-	if e.rec.state.Limits.Active > 0 && t.sched.worked > 0 {
-		if err := e.rec.record(nil, &ledger.Charged{Spent: run.Usage{Active: t.sched.worked}}); err != nil {
+	if worked := t.sched.clock.worked; e.rec.state.Limits.Active > 0 && worked > 0 {
+		if err := e.rec.record(nil, &ledger.Charged{Spent: run.Usage{Active: worked}}); err != nil {
 			return err
 		}
 	}
