@@ -1,6 +1,7 @@
 package browsertest_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -96,6 +97,29 @@ func TestLongQuestion(t *testing.T) {
 		ada.click("#send", "Send", "#trouble", want)
 		check.Equal(t, "length of the question", eval[int](ada, "document.querySelector('#question').value.length"), len(text))
 	}
+}
+
+// TestFollows shows the end of what was said while views and cards change their sizes, until the person scrolls up; and
+// names of tools and a question that wraps as a whole, on a phone, too.
+func TestFollows(t *testing.T) {
+	ada := enter(t)
+	ada.narrow()
+	for i, day := range []string{"Friday", "Monday"} {
+		ada.ask(fmt.Sprintf(`call visitors {"day":%q}`, day))
+		ada.sees("Visitors on " + day)
+		ada.await("document.querySelectorAll('.reply:not(.draft)').length === %s", i+1)
+	}
+	check.That(t, eval[float64](ada, "document.querySelector('.call .name').getBoundingClientRect().height") < 30, "the name of the tool is broken")
+	ada.await("(n => n.scrollTop > 0 && n.scrollHeight - n.scrollTop - n.clientHeight < 2)(document.querySelector('#log'))")
+	ada.checkIn("Lise Meitner")
+	ada.see(".card.approval", "Lise Meitner")
+	ada.await("(n => n.scrollHeight - n.scrollTop - n.clientHeight < 2)(document.querySelector('#log'))")
+	eval[bool](ada, "new Promise((done) => { document.querySelector('#log').onscroll = () => done(true); document.querySelector('#log').scrollTop = 0; })")
+	ada.click(".card button", "Refuse")
+	ada.gone(".card")
+	check.Equal(t, "pixels above what the person reads", eval[int](ada, "document.querySelector('#log').scrollTop"), 0)
+	ada.do(chromedp.SendKeys(chromedp.CSS("#question"), strings.Repeat("many words ", 20)))
+	check.That(t, eval[bool](ada, "(n => n.scrollHeight <= n.clientHeight)(document.querySelector('#question'))"), "the question is cut")
 }
 
 // TestAskTooEarly says why a question is not sent while others wait for the person.

@@ -78,6 +78,7 @@ function show(id) {
   views?.leave(hub.position);
   open = id;
   working = false;
+  stays = true;
   const lines = new Timeline(log, resend);
   waiting = undefined;
   const asks = waiting = new Waiting((body) => {
@@ -96,16 +97,12 @@ function show(id) {
   notice("");
   let caught = false; // up with what was said before
   const tell = (text) => { if (caught) announce(text); };
-  const follow = (change) => (e) => {
-    const end = atEnd();
-    change(e);
-    if (end) log.scrollTop = log.scrollHeight;
-  };
+  const follow = (change) => (e) => { change(e); stay(); };
   const shown = views = id ? viewsOf(id, asks) : undefined;
-  const ofViews = Object.fromEntries(viewEvents.map((type) => [type, (e) => {
+  const ofViews = Object.fromEntries(viewEvents.map((type) => [type, follow((e) => {
     if (type === "viewed" && !("n" in e)) shown?.viewed(e);
     else shown?.take(type, e);
-  }]));
+  })]));
   hub.show(id, shown?.window ?? "", {
     ...ofViews,
     said: follow((e) => lines.said(e)),
@@ -164,8 +161,18 @@ function viewsOf(id, asks) {
   });
 }
 
-// atEnd reports whether the person sees the end of the log, or nearly so.
-const atEnd = () => log.scrollHeight - log.scrollTop - log.clientHeight < 80;
+// The log stays at its end, or nearly so, until the person scrolls up: while it gets more, shrinks beside cards, or loads pictures.
+let stays = true, top = 0;
+function stay() {
+  if (stays) log.scrollTop = log.scrollHeight;
+}
+log.addEventListener("scroll", () => {
+  if (log.scrollHeight - log.scrollTop - log.clientHeight < 80) stays = true;
+  else if (log.scrollTop < top) stays = false; // it may have grown before this event
+  top = log.scrollTop;
+});
+log.addEventListener("load", stay, true);
+new ResizeObserver(stay).observe(log);
 
 // busy shows whose turn it is. Questions can be left by a stop, too.
 function busy() {
@@ -236,7 +243,8 @@ async function send() {
     grow();
     return;
   }
-  log.scrollTop = log.scrollHeight;
+  stays = true;
+  stay();
   if (!was && open === "") go(done.id);
 }
 
