@@ -11,35 +11,17 @@ import (
 
 // modelResponse translates the provider's reply, with the data that the provider wants back.
 func (m *Model) modelResponse(r *chat.Reply) *model.Response {
-	parts := make([]run.Part, 0, 2+len(r.ToolCalls))
-	echo := m.chat.EchoesReasoning() && (r.Reasoning != "" || r.Details != nil)
-	if r.Reasoning != "" || echo {
-		p := run.Part{Type: run.PartReasoning, Text: r.Reasoning}
-		if echo {
-			m.setHostData(&p, hostData{Details: r.Details})
-		}
-		parts = append(parts, p)
-	}
 	text, finish := r.Text, r.Finish
 	if text == "" && r.Refusal != "" {
 		text, finish = r.Refusal, model.FinishRefusal
 	}
-	if text != "" {
-		parts = append(parts, run.Part{Type: run.PartText, Text: text})
-	}
-	for _, call := range r.ToolCalls {
-		p := run.Part{Type: run.PartCall, ID: call.ID, Name: call.Name, Arguments: call.Arguments}
-		if call.Extra != nil && m.chat.WantsDataBack() {
-			m.setHostData(&p, hostData{Extra: call.Extra})
-		}
-		parts = append(parts, p)
-	}
-	if r.Items != nil {
-		parts = m.itemParts(r.Items, text)
+	parts := m.chatParts
+	if r.Endpoint == chat.Responses {
+		parts = m.itemParts
 	}
 	out := &model.Response{
-		Message: run.Message{Role: run.RoleAssistant, Parts: slices.Clip(parts), Model: r.Model},
-		ID:      r.ID, Endpoint: endpointOf(r), Finish: finish, Warning: r.Warning,
+		Message: run.Message{Role: run.RoleAssistant, Parts: parts(r, text), Model: r.Model},
+		ID:      r.ID, Endpoint: r.Endpoint, Finish: finish, Warning: r.Warning,
 	}
 	if u := r.Usage; u != nil {
 		out.Usage = run.Usage{
@@ -50,22 +32,42 @@ func (m *Model) modelResponse(r *chat.Reply) *model.Response {
 	return out
 }
 
-// endpointOf names the API that a reply came from.
-func endpointOf(r *chat.Reply) string {
-	if r.Items != nil {
-		return chat.Responses
+// chatParts translates a reply of Chat Completions. Its text may be a refusal.
+func (m *Model) chatParts(r *chat.Reply, text string) []run.Part {
+	parts := make([]run.Part, 0, 2+len(r.ToolCalls))
+	echo := m.chat.EchoesReasoning() && (r.Reasoning != "" || r.Details != nil)
+	if r.Reasoning != "" || echo {
+		p := run.Part{Type: run.PartReasoning, Text: r.Reasoning}
+		if echo {
+			m.setHostData(&p, hostData{Details: r.Details})
+		}
+		parts = append(parts, p)
 	}
-	return chat.Chat
+	if text != "" {
+		parts = append(parts, run.Part{Type: run.PartText, Text: text})
+	}
+	for _, call := range r.ToolCalls {
+		p := run.Part{Type: run.PartCall, ID: call.ID, Name: call.Name, Arguments: call.Arguments}
+		if call.Extra != nil && m.chat.EchoesExtra() {
+			m.setHostData(&p, hostData{Extra: call.Extra})
+		}
+		parts = append(parts, p)
+	}
+	return slices.Clip(parts)
 }
 
-// itemParts translates the items of a reply in the order of the provider. If no item has text, text
-// is added: it may be a refusal.
-func (m *Model) itemParts(items []chat.Item, text string) (parts []run.Part) {
+// itemParts translates a reply of the Responses API, in the order of the provider. Reasoning that is shown but does not go
+// back comes first, a text that no item has comes last: it may be a refusal.
+func (m *Model) itemParts(r *chat.Reply, text string) (parts []run.Part) {
+	isReasoning := func(item chat.Item) bool { return item.Raw != nil }
+	if r.Reasoning != "" && !slices.ContainsFunc(r.Items, isReasoning) {
+		parts = append(parts, run.Part{Type: run.PartReasoning, Text: r.Reasoning})
+	}
 	hasText := false
-	for _, item := range items {
+	for _, item := range r.Items {
 		switch {
 		case item.Raw != nil:
-			p := run.Part{Type: run.PartReasoning, Text: chat.Summary(item.Raw)}
+			p := run.Part{Type: run.PartReasoning, Text: item.Summary}
 			m.setHostData(&p, hostData{Item: item.Raw})
 			parts = append(parts, p)
 		case item.Text != nil:
@@ -82,7 +84,7 @@ func (m *Model) itemParts(items []chat.Item, text string) (parts []run.Part) {
 	if !hasText && text != "" {
 		parts = append(parts, run.Part{Type: run.PartText, Text: text})
 	}
-	return parts
+	return slices.Clip(parts)
 }
 
 // hostKey is the key of hostData in [run.Part.Provider].
@@ -90,7 +92,7 @@ const hostKey = "host"
 
 // hostData is data that a provider wants back with a part of a message.
 type hostData struct {
-	Host    string          `json:"host"`              // kind of provider, see [Options.Host]; no other kind gets the data
+	Host    string          `json:"host"`              // the kind of API, as in [Options.Host]; no other gets the data
 	Extra   json.RawMessage `json:"extra,omitempty"`   // with a call, such as Gemini's thought signature
 	Details json.RawMessage `json:"details,omitempty"` // with reasoning in Chat Completions
 	Item    json.RawMessage `json:"item,omitempty"`    // with reasoning in the Responses API
@@ -100,13 +102,11 @@ type hostData struct {
 // setHostData stores the data in a part.
 func (m *Model) setHostData(p *run.Part, d hostData) {
 	d.Host = m.chat.Host()
-	if data, err := json.Marshal(d); err == nil { // the members are JSON
-		p.Provider = map[string]json.RawMessage{hostKey: data}
-	}
+	data, _ := json.Marshal(d) // cannot fail: the members are JSON
+	p.Provider = map[string]json.RawMessage{hostKey: data}
 }
 
-// hostDataOf returns the data of a part, and false if it has none or another kind of provider sent
-// it.
+// hostDataOf returns the data of a part, and false if it has none or came from another kind of API.
 func (m *Model) hostDataOf(p *run.Part) (hostData, bool) {
 	if len(p.Provider[hostKey]) == 0 {
 		return hostData{}, false

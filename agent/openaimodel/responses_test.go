@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/chat"
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/testenv/fakehost"
 	"github.com/mcpchain/mcpchain/internal/testenv/memhttp"
@@ -91,6 +92,15 @@ func TestModelsOfOpenAI(t *testing.T) {
 		check.That(t, len(host.Invalid()) == 0, "%s: %q", name, host.Invalid())
 	}
 	t.Logf("%d requests", asked)
+}
+
+// Reasoning that was shown is in the message, also if nothing follows it, so that it does not go back.
+func TestReasoningWithoutItem(t *testing.T) {
+	m, _ := newModel(t, answering(`{"status":"incomplete","incomplete_details":{"reason":"max_output_tokens"},"output":[{"type":"reasoning","summary":[{"type":"summary_text","text":"Hm."}]}]}`),
+		&Options{API: chat.Responses})
+	reply, _, err := generate(t, m, &model.Request{Messages: []run.Message{run.Text(run.RoleUser, "Weather?")}})
+	check.Must(t, err)
+	check.Same(t, "parts", reply.Message.Parts, []run.Part{{Type: run.PartReasoning, Text: "Hm."}})
 }
 
 // TestItemsGoBack holds that what the host wants back is in the message, byte for byte, also for another process.

@@ -66,8 +66,8 @@ type Part struct {
 	// agent.DiscoveryHost.
 	Tools []string `json:"tools,omitempty"`
 
-	// Provider has data that only one provider understands, by the provider's name: signatures
-	// of reasoning, cache markers.
+	// Provider has data that only one provider understands, such as the signature of reasoning, by a key of
+	// the package that reads it.
 	Provider map[string]json.RawMessage `json:"provider,omitempty"`
 
 	Unknown jsontext.Value `json:",embed"` // members of a later version

@@ -225,7 +225,7 @@ func (c *Client) send(x *exchange, d *draft, deltas *Deltas) (*answer, error) {
 	client := openai.NewClientWithConfig(cfg) // for the address and the credentials
 	decode, assemble := x.decodeReply, x.assemble
 	switch {
-	case d.responses:
+	case d.endpoint == Responses:
 		decode, assemble = x.decodeResponse, x.assembleResponse
 		_, err = client.CreateResponse(x.ctx, openai.CreateResponseRequest{})
 	case deltas == nil:

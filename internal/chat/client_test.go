@@ -18,7 +18,7 @@ import (
 func TestComplete(t *testing.T) {
 	h := newHost(t, answering(plainAnswer))
 	got := check.Value(h.client(t, openAI, nil).Complete(t.Context(), hello()))(t)
-	want := &Reply{ID: "1", Model: "m-2026", Text: "Hello", Finish: FinishStop, Usage: &Usage{Prompt: 3, Completion: 2, Total: 5}, Size: 5}
+	want := &Reply{ID: "1", Model: "m-2026", Endpoint: Chat, Text: "Hello", Finish: FinishStop, Usage: &Usage{Prompt: 3, Completion: 2, Total: 5}, Size: 5}
 	check.Same(t, "", got, want)
 	equalJSON(t, h.Last(), `{"model":"m","messages":[{"role":"user","content":"Hi"}],"stream":false}`)
 }

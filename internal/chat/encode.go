@@ -57,7 +57,7 @@ type draft struct {
 	fields       map[string]any
 	messages     []chatMessage // messages for Chat Completions
 	hasReasoning bool          // a message has reasoning
-	responses    bool          // the request is for Responses
+	endpoint     string        // [Chat] or [Responses]
 
 	names     *names
 	ids       map[string]bool // tool call ids of the conversation
@@ -82,6 +82,7 @@ func (c *Client) encodeBy(profile *Profile, r *Request, streams bool) (*draft, e
 	d := &draft{
 		profile:   profile,
 		model:     r.Model,
+		endpoint:  c.EndpointOf(r),
 		fields:    map[string]any{"model": r.Model},
 		names:     newNames(r),
 		ids:       map[string]bool{},
@@ -98,8 +99,7 @@ func (c *Client) encodeBy(profile *Profile, r *Request, streams bool) (*draft, e
 	if err := d.checkChoice(r); err != nil {
 		return nil, err
 	}
-	endpoint := c.EndpointOf(r)
-	if !r.Recorded && (c.WantsDataBack() || endpoint == Responses) {
+	if !r.Recorded && (c.EchoesReasoning() || c.EchoesExtra() || d.endpoint == Responses) {
 		d.conversation = newConversationHash()
 		d.memory = cmp.Or(r.Memory, c.memory)
 	}
@@ -108,7 +108,7 @@ func (c *Client) encodeBy(profile *Profile, r *Request, streams bool) (*draft, e
 		rule = findRule(r.Model)
 	}
 	encode := d.encodeChat
-	if d.responses = endpoint == Responses; d.responses {
+	if d.endpoint == Responses {
 		encode = d.encodeResponses
 	}
 	if err := encode(r, rule); err != nil {

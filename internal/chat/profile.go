@@ -201,12 +201,11 @@ func (c *Client) Host() string { return c.profile.Name }
 // Provider returns the host's name in OpenTelemetry's conventions for generative AI, or else its own.
 func (c *Client) Provider() string { return cmp.Or(c.profile.Provider, c.profile.Name) }
 
-// WantsDataBack reports whether the host wants some data of its messages back: Message.Reasoning, Message.Details or
-// ToolCall.Extra.
-func (c *Client) WantsDataBack() bool { return c.profile.Reasoning != "" || c.profile.EchoExtra }
-
 // EchoesReasoning reports whether the host wants Message.Reasoning or Message.Details back.
 func (c *Client) EchoesReasoning() bool { return c.profile.Reasoning != "" }
+
+// EchoesExtra reports whether the host wants ToolCall.Extra back.
+func (c *Client) EchoesExtra() bool { return c.profile.EchoExtra }
 
 // TakesImages reports whether the host accepts images, at least as bytes.
 func (c *Client) TakesImages() bool { return c.profile.Images != noImages }

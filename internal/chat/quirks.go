@@ -34,7 +34,7 @@ func (d *draft) adapt(failure *Error) *Profile {
 	}
 	p := *d.profile
 	switch {
-	case d.responses || !failure.refusesInput():
+	case d.endpoint == Responses || !failure.refusesInput():
 		return nil
 	case failure.needsMaxTokens() && !sent(p.tokenField()):
 		p.NeedsMaxTokens = true

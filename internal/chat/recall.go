@@ -195,6 +195,18 @@ func (d *draft) recall(c *ToolCall) hostData {
 	return d.memory.get(d.conversation.callDigest(c))
 }
 
+// rememberReply remembers what the host may want back with each call of a reply, or with its text if it has none.
+func (d *draft) rememberReply(r *Reply) {
+	data := hostData{reasoning: r.Reasoning, details: r.Details}
+	for i := range r.ToolCalls {
+		data.extra = r.ToolCalls[i].Extra
+		d.remember(&r.ToolCalls[i], data)
+	}
+	if len(r.ToolCalls) == 0 {
+		d.remember(keyOfText(r.Text), data)
+	}
+}
+
 // remember remembers the host's extra data of a call in its reply.
 func (d *draft) remember(c *ToolCall, v hostData) {
 	if d.memory != nil {

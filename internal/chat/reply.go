@@ -9,8 +9,9 @@ import (
 
 // Reply is the model's answer.
 type Reply struct {
-	ID    string
-	Model string // the host's name for it, or the requested name if the host gives none
+	ID       string
+	Model    string // the host's name for it, or the requested name if the host gives none
+	Endpoint string // [Chat] or [Responses]
 
 	Text      string
 	Refusal   string          // the model's reason not to answer, if the host separates it from the text
@@ -18,7 +19,7 @@ type Reply struct {
 	Details   json.RawMessage // the reasoning as OpenRouter wants it back, nil for none
 	ToolCalls []ToolCall
 
-	// Items are the reply in the order of the Responses API, nil at Chat Completions.
+	// Items are the reply in the order of the Responses API. Chat Completions has none.
 	Items []Item
 
 	// Finish is the reason for the end of the reply: one of the constants, or the
@@ -33,8 +34,8 @@ type Reply struct {
 
 	Warning string // what a person should know about how the model was asked; may be empty
 
-	// Size is the number of bytes that the model wrote: text, reasoning and calls, with
-	// the parts that a stop sequence or the end of the tokens cut off.
+	// Size is the number of bytes that the model wrote: text, refusal, reasoning and calls, with the parts that a stop
+	// sequence or the end of the tokens cut off.
 	Size int
 }
 
@@ -48,19 +49,19 @@ const (
 
 // answer is the host's reply, in one piece or assembled from events.
 type answer struct {
-	id, model      string
-	text           string
-	refusal        string
-	reasoning      string
-	details        json.RawMessage
-	calls          []answerCall
-	items          []Item      // items of the Responses API, else nil
-	replyCalls     []*ToolCall // the reply's calls, by the index in calls; nil for one that was dropped
-	finish         string
-	stopSequence   string // stop sequence that ended the text, if the host tells
-	stopped        bool   // the text was cut at a stop sequence already
-	bytesAfterStop int    // bytes after the stop sequence
-	usage          *Usage
+	id, model    string
+	text         string
+	refusal      string
+	reasoning    string
+	details      json.RawMessage
+	calls        []ToolCall
+	items        []Item // in the Responses API; each of the calls has one, which is empty
+	finish       string
+	stopSequence string // stop sequence that ended the text, if the host tells
+	usage        *Usage
+
+	stopped bool // the text was cut before a stop sequence
+	cutOff  int  // bytes of the answer from the stop sequence on
 }
 
 // cutAt cuts the text before the first stop sequence in it.
@@ -70,22 +71,16 @@ func (a *answer) cutAt(stops []string) {
 	}
 	before := len(a.text)
 	a.text, a.stopped = cutAtStop(a.text, stops)
-	a.bytesAfterStop += before - len(a.text)
+	a.cutOff += before - len(a.text)
 }
 
-// size returns the number of bytes that the model wrote.
+// size returns the number of bytes that the model wrote. It is the same before and after cutAt.
 func (a *answer) size() int {
-	n := len(a.text) + a.bytesAfterStop + len(a.refusal) + len(a.reasoning)
+	n := len(a.text) + a.cutOff + len(a.refusal) + len(a.reasoning)
 	for _, call := range a.calls {
 		n += len(call.Name) + len(call.Arguments)
 	}
 	return n
-}
-
-// answerCall is a call with the data that the host wants back.
-type answerCall struct {
-	ToolCall
-	extra json.RawMessage
 }
 
 // readWhole decodes an answer in one piece and passes it to the callbacks.
@@ -132,73 +127,72 @@ func (x *exchange) decodeReply() (*answer, error) {
 		finish: w.choice.finish, stopSequence: w.choice.stopReason,
 	}
 	for _, call := range m.calls {
-		a.calls = append(a.calls, answerCall{ToolCall{ID: call.id, Name: call.name, Arguments: wellFormed(call.arguments)}, call.extra})
+		a.calls = append(a.calls, ToolCall{call.id, call.name, wellFormed(call.arguments), call.extra})
 	}
 	return a, nil
 }
 
-// newReply turns an answer into the reply, without the peculiarities of the host. An answer that the host broke off, or
-// withheld without a text, is an error.
+// newReply makes the reply of an answer, without the peculiarities of the host, and remembers what the host wants back
+// with it. It returns an error for an answer that the host broke off, or withheld without a text.
 func (d *draft) newReply(x *exchange, a *answer) (*Reply, error) {
-	size := a.size()
 	a.cutAt(d.stops)
+	size := a.size()
 	r := &Reply{
 		ID:        a.id,
-		Model:     a.model,
+		Model:     cmp.Or(a.model, d.model),
+		Endpoint:  d.endpoint,
 		Text:      a.text,
 		Refusal:   a.refusal,
 		Reasoning: a.reasoning,
 		Details:   a.details,
 		Finish:    finishWord(a.finish),
+		Stopped:   a.stopped,
 		Warning:   d.warning,
 		Usage:     a.usage.plausible(d.textBytes, size),
 		Size:      size,
 	}
-	if r.Model == "" {
-		r.Model = d.model
-	}
+	var calls []*ToolCall // by the index in a.calls
 	switch {
 	case a.stopped: // the model would have stopped here, before any call
-		r.Finish, r.Stopped, a.calls = FinishStop, true, nil
+		r.Finish = FinishStop
 	case r.Finish == FinishContentFilter: // a part of the calls may be withheld
-		a.calls = nil
-	case r.Finish == FinishStop && a.stopSequence != "":
-		r.Stopped = slices.Contains(d.stops, a.stopSequence)
+	default:
+		var err error
+		if calls, err = d.setCalls(x, r, a.calls); err != nil {
+			return nil, err
+		}
+		r.Stopped = r.Finish == FinishStop && slices.Contains(d.stops, a.stopSequence)
 	}
-	if err := d.setCalls(x, a, r); err != nil {
+	if d.endpoint == Responses {
+		r.Items = a.replyItems(calls)
+	}
+	if err := x.checkFinish(r, a.finish); err != nil {
 		return nil, err
 	}
-	setItems(a, r)
-	switch hasContent := r.Text != "" || r.Refusal != "" || len(r.ToolCalls) > 0; {
-	case r.Finish == "error" && !hasContent:
-		return nil, x.newError(CodeEmpty, "the host broke off with finish reason "+a.finish)
-	case r.Finish == "error":
-		return nil, x.newError(CodeTruncated, "the host broke off with finish reason "+a.finish)
-	case r.Finish == FinishContentFilter && !hasContent:
-		return nil, x.newError(CodeContentFilter, "the host withheld the answer")
+	switch {
 	case len(r.ToolCalls) > 0 && r.Finish != FinishLength:
 		r.Finish = FinishToolCalls
 	case len(r.ToolCalls) == 0 && r.Finish == FinishToolCalls: // vLLM without a tool parser
 		r.Finish = FinishStop
 	}
+	d.rememberReply(r)
 	return r, nil
 }
 
-// setCalls gives every call the caller's name and a unique id, drops calls that are empty or cut off, and remembers
-// the data that the host wants back.
-func (d *draft) setCalls(x *exchange, a *answer, r *Reply) error {
+// setCalls sets the calls of a reply: those of the answer with the caller's names and unique ids, without those that are
+// empty or cut off. It returns the reply's calls by their index in the answer, nil for one that was dropped.
+func (d *draft) setCalls(x *exchange, r *Reply, answered []ToolCall) (byIndex []*ToolCall, err error) {
 	used := map[string]bool{}
-	data := hostData{reasoning: a.reasoning, details: a.details}
-	a.replyCalls = make([]*ToolCall, len(a.calls))
-	calls := make([]ToolCall, 0, len(a.calls))
-	for i, call := range a.calls {
+	byIndex = make([]*ToolCall, len(answered))
+	calls := make([]ToolCall, 0, len(answered))
+	for i, call := range answered {
 		arguments := strings.TrimSpace(call.Arguments)
 		switch {
 		case call.Name == "" && (arguments == "" || arguments == "{}"):
 			continue // some hosts announce calls that they do not make
 		case call.Name == "":
-			return x.newError(CodeMalformed, "a tool call without a name")
-		case r.Finish == FinishLength && i == len(a.calls)-1 && !json.Valid([]byte(arguments)):
+			return nil, x.newError(CodeMalformed, "a tool call without a name")
+		case r.Finish == FinishLength && i == len(answered)-1 && !json.Valid([]byte(arguments)):
 			continue // the reply was cut off within the call, or before its arguments
 		case arguments == "":
 			arguments = "{}"
@@ -208,26 +202,37 @@ func (d *draft) setCalls(x *exchange, a *answer, r *Reply) error {
 			id = newCallID()
 		}
 		used[id] = true
-		if !isExtra(call.extra) {
-			call.extra = nil
-		}
-		calls = append(calls, ToolCall{ID: id, Name: d.names.incoming(call.Name), Arguments: arguments, Extra: call.extra})
-		a.replyCalls[i] = &calls[len(calls)-1]
-		callData := data
-		callData.extra = call.extra
-		d.remember(a.replyCalls[i], callData)
+		calls = append(calls, ToolCall{ID: id, Name: d.names.incoming(call.Name), Arguments: arguments, Extra: call.Extra})
+		byIndex[i] = &calls[len(calls)-1]
 	}
 	if len(calls) > 0 {
 		r.ToolCalls = calls
-	} else {
-		d.remember(keyOfText(r.Text), data)
+	}
+	return byIndex, nil
+}
+
+// checkFinish returns an error for a reply that the host broke off, or withheld without a text. finish is the host's
+// own word.
+func (x *exchange) checkFinish(r *Reply, finish string) error {
+	hasContent := r.Text != "" || r.Refusal != "" || len(r.ToolCalls) > 0
+	switch {
+	case r.Finish == finishBroken && hasContent:
+		return x.newError(CodeTruncated, "the host broke off with finish reason "+finish)
+	case r.Finish == finishBroken:
+		return x.newError(CodeEmpty, "the host broke off with finish reason "+finish)
+	case r.Finish == FinishContentFilter && !hasContent:
+		return x.newError(CodeContentFilter, "the host withheld the answer")
 	}
 	return nil
 }
 
-// finishWord translates a host's finish reason into OpenAI's.
-func finishWord(s string) string {
-	switch s, _, _ := strings.Cut(strings.ToLower(s), ":"); s {
+// finishBroken means that the host did not finish the reply.
+const finishBroken = "error"
+
+// finishWord translates a host's finish reason into one of the constants. It returns any other reason as it is.
+func finishWord(reason string) string {
+	word, _, _ := strings.Cut(strings.ToLower(reason), ":") // Gemini: "function_call_filter: MALFORMED_FUNCTION_CALL"
+	switch word {
 	case "stop", "eos", "end_turn", "stop_sequence":
 		return FinishStop
 	case "length", "max_tokens", "model_length":
@@ -236,9 +241,11 @@ func finishWord(s string) string {
 		return FinishToolCalls
 	case "content_filter", "safety":
 		return FinishContentFilter
-	case "error", "network_error", "insufficient_system_resource", "abort", // the latter of DeepSeek and vLLM
+	case "error", "network_error",
+		"insufficient_system_resource",                    // DeepSeek
+		"abort",                                           // vLLM, when it is shut down
 		"function_call_filter", "malformed_function_call": // Gemini cannot read a call of its model
-		return "error"
+		return finishBroken
 	}
-	return s
+	return reason
 }

@@ -2,7 +2,6 @@ package chat
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -158,16 +157,6 @@ func (d *decoder) contents(texts *itemTexts) {
 	}
 }
 
-// Summary returns the text of a reasoning item, as far as the host shows it.
-func Summary(item json.RawMessage) string {
-	d := decode(context.Background(), item)
-	if !d.opens('{') {
-		return ""
-	}
-	w := d.item()
-	return wellFormed(w.summary)
-}
-
 // appendParagraph appends a paragraph to a text.
 func appendParagraph(text *strings.Builder, more string) {
 	if text.Len() > 0 && more != "" {
@@ -186,7 +175,7 @@ func (x *exchange) decodeResponse() (*answer, error) {
 	return x.answerOf(&w)
 }
 
-// answerOf turns a response into an answer. setItems completes its call items.
+// answerOf turns a response into an answer. Its call items are empty: replyItems completes them.
 func (x *exchange) answerOf(w *responseWire) (*answer, error) {
 	switch {
 	case hasError(w.error):
@@ -196,7 +185,7 @@ func (x *exchange) answerOf(w *responseWire) (*answer, error) {
 	case !w.hasOutput:
 		return nil, x.newError(CodeEmpty, "the answer has no output")
 	}
-	a := &answer{id: w.id, model: w.model, usage: w.usage, finish: FinishStop, items: []Item{}}
+	a := &answer{id: w.id, model: w.model, usage: w.usage, finish: FinishStop}
 	if w.status == "incomplete" {
 		a.finish = FinishLength
 		if w.reason == "content_filter" {
@@ -215,16 +204,17 @@ func (x *exchange) answerOf(w *responseWire) (*answer, error) {
 				a.items = append(a.items, Item{Text: &ItemText{text, item.phase}})
 			}
 		case "reasoning":
-			appendParagraph(&texts.summary, wellFormed(item.summary))
+			summary := wellFormed(item.summary)
+			appendParagraph(&texts.summary, summary)
 			if item.raw != nil {
 				reasoning = append(reasoning, item.raw)
-				a.items = append(a.items, Item{Raw: item.raw})
+				a.items = append(a.items, Item{Raw: item.raw, Summary: summary})
 			}
 		case "function_call":
 			if len(a.calls) == maxCalls {
 				return nil, x.newError(CodeMalformed, errManyCalls.Error())
 			}
-			a.calls = append(a.calls, answerCall{ToolCall: ToolCall{ID: item.callID, Name: item.name, Arguments: wellFormed(item.arguments)}})
+			a.calls = append(a.calls, ToolCall{ID: item.callID, Name: item.name, Arguments: wellFormed(item.arguments)})
 			a.items = append(a.items, Item{Call: &ToolCall{}})
 		}
 	}
@@ -235,31 +225,25 @@ func (x *exchange) answerOf(w *responseWire) (*answer, error) {
 	return a, nil
 }
 
-// setItems sets the items of a reply, with the reply's calls. Calls that were dropped have no item.
-func setItems(a *answer, r *Reply) {
-	if a.items == nil {
-		return
-	}
+// replyItems returns the items of a reply. calls are the reply's calls, which the items of the answer get in order; nil
+// stands for one that was dropped. Without calls, all were dropped.
+func (a *answer) replyItems(calls []*ToolCall) (items []Item) {
 	if a.stopped {
-		r.Items = []Item{{Text: &ItemText{Text: r.Text}}}
-		return
+		return []Item{{Text: &ItemText{Text: a.text}}}
 	}
-	r.Items = []Item{} // not nil: the reply is of the Responses API
-	next := 0
 	for _, item := range a.items {
 		if item.Call != nil {
-			if next == len(a.replyCalls) {
+			if len(calls) == 0 {
 				continue
 			}
-			call := a.replyCalls[next]
-			if next++; call == nil {
+			item.Call, calls = calls[0], calls[1:]
+			if item.Call == nil {
 				continue
 			}
-			item.Call = call
 		}
-		r.Items = append(r.Items, item)
+		items = append(items, item)
 	}
-	r.Items = withoutTrailingReasoning(r.Items)
+	return withoutTrailingReasoning(items)
 }
 
 // withoutTrailingReasoning returns items without the reasoning at their end: the host refuses

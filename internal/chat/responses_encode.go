@@ -12,11 +12,12 @@ import (
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
-// Item is a piece of an assistant's message, in the order of the Responses API. One of its fields is set.
+// Item is a piece of an assistant's message, in the order of the Responses API. Raw, Text or Call is set.
 type Item struct {
-	Raw  json.RawMessage // reasoning with its encrypted content, which goes back as it came
-	Text *ItemText
-	Call *ToolCall
+	Raw     json.RawMessage // reasoning with its encrypted content, which goes back as it came
+	Summary string          // in a reply: what the host shows of the reasoning
+	Text    *ItemText
+	Call    *ToolCall
 }
 
 // ItemText is a text of the model. Phase is "commentary" or "final_answer" if the host sends it.

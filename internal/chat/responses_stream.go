@@ -89,7 +89,7 @@ func (s *responseStream) add(event sse.Event) error {
 // finish returns the answer. Its items are those in the last event, or else those that were done.
 func (s *responseStream) finish() (*answer, error) {
 	if s.text.stopped {
-		a := &answer{text: s.text.sent.String(), stopped: true, bytesAfterStop: s.text.bytesAfterStop, items: []Item{}}
+		a := &answer{text: s.text.sent.String(), stopped: true, cutOff: s.text.cutOff}
 		if s.final != nil {
 			a.id, a.model, a.usage = s.final.id, s.final.model, s.final.usage
 		}

@@ -46,18 +46,18 @@ func callbackError(err error) error {
 
 // textStream passes the text of a stream to the caller as it arrives, up to a stop sequence.
 type textStream struct {
-	deltas         *Deltas
-	pieces         wellFormedPieces
-	filter         stopFilter
-	sent           strings.Builder
-	stopped        bool // the text ended at a stop sequence
-	bytesAfterStop int
+	deltas  *Deltas
+	pieces  wellFormedPieces
+	filter  stopFilter
+	sent    strings.Builder
+	stopped bool // the text ended at a stop sequence
+	cutOff  int  // bytes of the reply from the stop sequence on
 }
 
 // write adds a piece of the text. Text behind a stop sequence is only counted.
 func (s *textStream) write(piece string) error {
 	if s.stopped {
-		s.bytesAfterStop += len(piece)
+		s.cutOff += len(piece)
 		return nil
 	}
 	return s.writeWellFormed(s.pieces.write(piece))
@@ -69,7 +69,7 @@ func (s *textStream) writeWellFormed(piece string) error {
 	total := len(s.filter.held) + len(piece)
 	text, stopped := s.filter.write(piece)
 	if stopped {
-		s.stopped, s.bytesAfterStop = true, total-len(text)
+		s.stopped, s.cutOff = true, total-len(text)
 	}
 	return s.send(text)
 }
@@ -203,7 +203,7 @@ func (s *chatStream) addHead(w *replyHead) {
 func (s *chatStream) addChoice(choice *choiceWire) error {
 	m := s.newContent(choice)
 	if s.text.stopped {
-		s.text.bytesAfterStop += m.size()
+		s.text.cutOff += m.size()
 		return nil
 	}
 	s.details.add(m.details)
@@ -272,7 +272,7 @@ func (s *chatStream) finish() (*answer, error) {
 	if err := s.addReasoning(s.reasoningPieces.flush()); err != nil {
 		return nil, err
 	}
-	s.answer.text, s.answer.stopped, s.answer.bytesAfterStop = s.text.sent.String(), s.text.stopped, s.text.bytesAfterStop
+	s.answer.text, s.answer.stopped, s.answer.cutOff = s.text.sent.String(), s.text.stopped, s.text.cutOff
 	s.answer.reasoning = s.reasoning.String()
 	s.answer.refusal = wellFormed(s.refusal.String())
 	s.answer.details = s.details.list()

@@ -127,13 +127,11 @@ func (s *streamedCalls) isFullName(name, longer string) bool {
 func (s *streamedCalls) isTool(name string) bool { return s.names.in[name] != "" }
 
 // list returns the calls, without those that only repeat a name.
-func (s *streamedCalls) list() []answerCall {
-	var out []answerCall
+func (s *streamedCalls) list() []ToolCall {
+	var out []ToolCall
 	for _, call := range s.calls {
 		if !call.repeated {
-			out = append(out, answerCall{
-				ToolCall{ID: call.id, Name: call.name, Arguments: wellFormed(call.arguments.String())}, call.extra,
-			})
+			out = append(out, ToolCall{call.id, call.name, wellFormed(call.arguments.String()), call.extra})
 		}
 	}
 	return out

@@ -102,7 +102,7 @@ func TestStreamIsReadToItsEnd(t *testing.T) {
 		r.Stop, r.ReadToEnd = []string{"###"}, tt.toEnd
 		var pieces string
 		got := check.Value(h.client(t, openAI, nil).Stream(t.Context(), r, Deltas{Text: func(s string) error { pieces += s; return nil }}))(t)
-		want := &Reply{Model: "m", Text: "Hello ", Finish: FinishStop, Stopped: true, Usage: tt.usage, Size: tt.size}
+		want := &Reply{Model: "m", Endpoint: Chat, Text: "Hello ", Finish: FinishStop, Stopped: true, Usage: tt.usage, Size: tt.size}
 		diff := cmp.Diff(want, got)
 		check.That(t, diff == "" && pieces == "Hello ", "%s: got the pieces %q, reply (-want +got):\n%s", tt.name, pieces, diff)
 	}
