@@ -97,9 +97,15 @@ func (m *Model) setThinking(w *wireRequest, rule *rule, r *model.Request, effort
 		w.Thinking = adaptive
 		if effort == "none" || isForced(r.ToolChoice) {
 			w.Thinking = &wireThinking{Type: "disabled"}
+			if effort == "xhigh" || effort == "max" { // it would be refused
+				w.output().Effort = "high"
+			}
 		}
-	case thinksAlways:
+	case thinksBetween, thinksAlways:
 		w.Thinking = adaptive
+		if effort == "none" && rule.thinking == thinksBetween {
+			w.Thinking = &wireThinking{Type: "between_tools"}
+		}
 		if isForced(r.ToolChoice) {
 			w.ToolChoice = nil // it would be refused
 		}

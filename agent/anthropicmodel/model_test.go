@@ -128,6 +128,17 @@ func TestRequests(t *testing.T) {
 	t.Logf("%d requests", n/testenv.Step(5))
 }
 
+// TestLeastThinking asks for no thoughts, which not every model accepts.
+func TestLeastThinking(t *testing.T) {
+	for name, want := range map[string]string{"claude-opus-5-5": "adaptive", "claude-sonnet-5-5": "between_tools", "claude-haiku-5-5": "disabled"} {
+		h := &fakehost.Claude{Key: "key-1", Reply: greets}
+		m := serve(t, h, name, anthropicmodel.Options{})
+		_, _, _, err := ask(t, m, &model.Request{Messages: hi, Effort: "none"})
+		check.Must(t, err)
+		check.Same(t, name, []any{h.Requests()[0].Thinking["type"], m.Info().Window}, []any{want, int64(1_000_000)})
+	}
+}
+
 // TestLeftOut warns of what the API does not accept.
 func TestLeftOut(t *testing.T) {
 	half := 0.5

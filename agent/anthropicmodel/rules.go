@@ -26,6 +26,7 @@ const (
 	thinksBudget           // if a request gives a number of tokens
 	thinksIfAsked          // adaptively, if a request asks for it
 	thinksUnless           // adaptively, unless a request forbids it
+	thinksBetween          // as thinksAlways; a request can limit it to notes between calls
 	thinksAlways           // adaptively; a request cannot forbid it
 )
 
@@ -40,6 +41,9 @@ const (
 var rules = []rule{
 	{prefix: "claude-fable", window: 1_000_000, reply: 128_000, thinking: thinksAlways, efforts: allEfforts, enforcesFormat: true},
 	{prefix: "claude-mythos", window: 1_000_000, reply: 128_000, thinking: thinksAlways, efforts: allEfforts, enforcesFormat: true},
+	{prefix: "claude-opus-5-5", window: 1_000_000, reply: 128_000, thinking: thinksAlways, efforts: allEfforts, enforcesFormat: true},
+	{prefix: "claude-sonnet-5-5", window: 1_000_000, reply: 128_000, thinking: thinksBetween, efforts: allEfforts, enforcesFormat: true},
+	{prefix: "claude-haiku-5-5", window: 1_000_000, reply: 128_000, thinking: thinksUnless, efforts: allEfforts, enforcesFormat: true},
 	{prefix: "claude-opus-5", window: 1_000_000, reply: 128_000, thinking: thinksUnless, efforts: allEfforts, enforcesFormat: true},
 	{prefix: "claude-sonnet-5", window: 1_000_000, reply: 128_000, thinking: thinksUnless, efforts: allEfforts, enforcesFormat: true},
 	{prefix: "claude-opus-4-8", window: 1_000_000, reply: 128_000, thinking: thinksIfAsked, efforts: allEfforts, enforcesFormat: true},

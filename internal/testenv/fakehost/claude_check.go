@@ -83,6 +83,9 @@ type claudeRule struct {
 
 var claudeRules = map[string]claudeRule{
 	"claude-fable-5":    {128_000, "adaptive", false, "low medium high xhigh max", true, true},
+	"claude-opus-5-5":   {128_000, "adaptive", false, "low medium high xhigh max", true, true},
+	"claude-sonnet-5-5": {128_000, "adaptive between_tools", false, "low medium high xhigh max", true, true},
+	"claude-haiku-5-5":  {128_000, "adaptive disabled", false, "low medium high xhigh max", true, true},
 	"claude-opus-5":     {128_000, "adaptive disabled", false, "low medium high xhigh max", true, true},
 	"claude-sonnet-5":   {128_000, "adaptive disabled", false, "low medium high xhigh max", true, true},
 	"claude-opus-4-8":   {128_000, "adaptive disabled", false, "low medium high xhigh max", true, true},
@@ -131,17 +134,24 @@ func checkClaude(body []byte, sign func(string) string) (*ClaudeRequest, error) 
 }
 
 func (r *ClaudeRequest) checkThinking() error {
+	isForced := r.Choice["type"] == "any" || r.Choice["type"] == "tool"
+	if isForced && !strings.Contains(r.rule.thinking, "disabled") {
+		return Refuse("tool_choice: forced tool use is not supported for this model")
+	}
 	if r.Thinking == nil {
 		return nil
 	}
 	kind, _ := r.Thinking["type"].(string)
+	effort := string(r.Output["effort"])
 	budget, _ := r.Thinking["budget_tokens"].(float64)
 	switch {
 	case !slices.Contains(strings.Fields(r.rule.thinking), kind):
 		return Refuse("%q is not supported for this model", "thinking.type."+kind)
 	case kind == "enabled" && int(budget) >= r.MaxTokens:
 		return Refuse("`max_tokens` must be greater than `thinking.budget_tokens`")
-	case kind != "disabled" && (r.Choice["type"] == "any" || r.Choice["type"] == "tool"):
+	case (kind == "disabled" || kind == "between_tools") && (effort == `"xhigh"` || effort == `"max"`):
+		return Refuse("thinking.type.%s is not supported with the effort %s", kind, effort)
+	case kind != "disabled" && isForced:
 		return Refuse("Thinking may not be enabled when tool_choice forces tool use.")
 	}
 	return nil
