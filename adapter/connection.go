@@ -18,15 +18,13 @@ type server struct {
 	client *mcpclient.Client
 	watch  *watch
 
-	changing chan struct{} // has a token while the tools are being listed or the server is replaced
-
 	life context.Context // the context of the watch goroutine
 	end  context.CancelFunc
 
 	// Guarded by the lock of the roster once the server is in the toolset.
 	err error
 	listing
-	pins          map[string]string // nil: not pinned; replaced only by the holder of changing
+	pins          map[string]string // nil: not pinned; replaced only by the holder of serverState.changing
 	uses          int               // current calls
 	retired       bool              // close it when uses drops to 0
 	dormant       bool              // not connected before its first call, see StartLazy

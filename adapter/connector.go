@@ -14,24 +14,18 @@ import (
 // connector connects the servers of a toolset and lists their tools. It replaces connections
 // that are lost, idle, or need another protocol revision.
 type connector struct {
-	opts    *Options
-	roster  *roster
-	lender  *lender
-	calls   *calls // runs calls of the tools
-	schemas schema.Cache
+	opts     *Options
+	roster   *roster
+	lender   *lender
+	reporter *reporter
+	calls    *calls // runs calls of the tools
+	schemas  schema.Cache
 }
 
 // newServer returns a server of this toolset. The recipe must not change afterwards.
 func (c *connector) newServer(recipe *Server, state *serverState) *server {
-	s := &server{
-		label:    recipe.Name,
-		recipe:   recipe,
-		state:    state,
-		pins:     recipe.Pins,
-		changing: make(chan struct{}, 1),
-	}
-	relist := func(ctx context.Context) (*Event, error) { return c.relistTools(ctx, s) }
-	s.watch = newWatch(s.label, c.opts, func(ctx context.Context) error { return c.changeServer(ctx, s, relist) }, c.notifyHost)
+	s := &server{label: recipe.Name, recipe: recipe, state: state, pins: recipe.Pins}
+	s.watch = newWatch(s.label, c.opts, func(ctx context.Context) error { return c.relistAnnounced(ctx, s) })
 	s.life, s.end = context.WithCancel(c.roster.life)
 	return s
 }
@@ -45,27 +39,31 @@ func (c *connector) add(ctx context.Context, added *Server) error {
 		return err
 	}
 	s := c.newServer(added, newServerState(c.opts, added))
-	tools, err := c.join(ctx, s)
+	mayWait, err := c.join(ctx, s)
 	if err != nil {
 		return err
 	}
-	c.watchServer(s)
-	c.notifyHost(Event{Server: s.label, Kind: ServerAdded, Added: toolNames(tools)})
+	if mayWait {
+		c.reporter.settle(ctx)
+	}
 	return nil
 }
 
-// join opens a server whose name is reserved, and adds it to the roster.
-func (c *connector) join(ctx context.Context, s *server) ([]*Tool, error) {
+// join opens a server whose name is reserved, adds it to the roster and watches it. The result is that of reporter.add.
+func (c *connector) join(ctx context.Context, s *server) (mayWait bool, err error) {
+	s.state.changing <- struct{}{} // until the event is queued
+	defer func() { <-s.state.changing }()
 	defer c.roster.background.Done() // see reserve
 	ctx, cancel := c.roster.withLife(ctx)
 	defer cancel()
-	err := c.openOrRecall(ctx, s)
+	err = c.openOrRecall(ctx, s)
 	tools := s.tools // once the server has joined, the lock of the roster guards them
 	if err := c.roster.add(s, err); err != nil {
 		_ = s.close()
-		return nil, err
+		return false, err
 	}
-	return tools, nil
+	c.watchServer(s)
+	return c.reporter.add(s.state, Event{Server: s.label, Kind: ServerAdded, Added: toolNames(tools)}), nil
 }
 
 // watchServer starts to watch a server that has joined the toolset.
@@ -90,6 +88,7 @@ func (c *connector) keepConnected(s *server) {
 			if backoff.Sleep(life, waits.Delay(n)) != nil {
 				return
 			}
+			c.reporter.settle(life) // see relistAnnounced
 			err := c.refresh(life, s)
 			if err == nil || c.roster.life.Err() != nil || errors.Is(err, transport.ErrDialedOnce) {
 				return // it was replaced or removed, or cannot be reconnected
@@ -116,7 +115,9 @@ func (c *connector) awaitLoss(s *server) bool {
 	if s.life.Err() != nil || err == mcpclient.ErrClosed { // closed here; the error of a lost connection only wraps ErrClosed
 		return false
 	}
-	c.opts.Logger.Warn("a server is lost, and is reached again", "server", s.label, "error", err)
-	c.notifyHost(Event{Server: s.label, Kind: ServerLost, Err: fmt.Errorf("server %q: %w", s.label, err)})
+	c.opts.Logger.Warn("a server is lost", "server", s.label, "error", err)
+	_ = c.changeServer(c.roster.life, s, func(context.Context) (*Event, error) {
+		return &Event{Server: s.label, Kind: ServerLost, Err: fmt.Errorf("server %q: %w", s.label, err)}, nil
+	})
 	return true
 }

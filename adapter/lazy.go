@@ -70,11 +70,10 @@ func (c *connector) connectIdle(ctx context.Context, state *serverState) error {
 		return nil
 	}
 	err := c.changeServer(ctx, s, func(ctx context.Context) (*Event, error) {
-		e, err := c.reconnect(ctx, s)
+		e, err := c.reconnect(ctx, s, ToolsChanged)
 		if e == nil || err != nil || e.empty() {
 			return nil, err
 		}
-		e.Kind = ToolsChanged
 		return e, nil
 	})
 	if err != nil {

@@ -42,7 +42,7 @@ func TestServersComeBack(t *testing.T) {
 		}
 		check.Same(t, "events", kinds, []EventKind{ServerLost, ServerAdded, ServerLost})
 		text := log.String()
-		check.That(t, strings.Count(text, "a server is lost") == 2 && strings.Count(text, "a server is there again") == 1, "got the log:\n%s", text)
+		check.That(t, strings.Count(text, "a server is lost") == 2 && strings.Count(text, "a server is connected") == 1, "got the log:\n%s", text)
 	})
 }
 

@@ -74,7 +74,7 @@ func (c *connector) reconnectOlder(ctx context.Context, tool *Tool, why error) b
 	}
 	err := c.changeServer(ctx, s, func(ctx context.Context) (*Event, error) {
 		tool.server.useOlder.Store(true)
-		e, err := c.reconnect(ctx, s)
+		e, err := c.reconnect(ctx, s, RevisionChanged)
 		if err != nil {
 			tool.server.useOlder.Store(false)
 			tool.server.refusesOlder.Store(isRefusal(err))
@@ -86,7 +86,7 @@ func (c *connector) reconnectOlder(ctx context.Context, tool *Tool, why error) b
 		}
 		c.rememberOlder(now)
 		c.lender.stopUsers(tool.server)
-		e.Kind, e.Err = RevisionChanged, why
+		e.Err = why
 		return e, nil
 	})
 	if err != nil {

@@ -173,13 +173,18 @@ func (c *connector) replacePlaceholder(placeholder, s *server) {
 		}
 		return
 	}
-	tools := s.tools // once the server has joined, the lock of the roster guards them
-	if !c.roster.replace(placeholder, s, func() bool { return true }) {
+	joined := false
+	_ = c.changeServer(c.roster.life, placeholder, func(context.Context) (*Event, error) {
+		tools := s.tools // once the server has joined, the lock of the roster guards them
+		if joined = c.roster.replace(placeholder, s, func() bool { return true }); !joined {
+			return nil, nil
+		}
+		placeholder.end()
+		c.watchServer(s)
+		c.opts.Logger.Info("a server has joined", "server", s.label, "tools", len(tools))
+		return &Event{Server: s.label, Kind: ServerAdded, Added: toolNames(tools)}, nil
+	})
+	if !joined {
 		_ = s.close()
-		return
 	}
-	placeholder.end()
-	c.watchServer(s)
-	c.opts.Logger.Info("a server has joined", "server", s.label, "tools", len(tools))
-	c.notifyHost(Event{Server: s.label, Kind: ServerAdded, Added: toolNames(tools)})
 }

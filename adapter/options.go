@@ -52,8 +52,9 @@ type Options struct {
 	// Intercept wraps every call that is sent. The first one is outermost. Default: none.
 	Intercept []Interceptor
 
-	// OnChange is called after Open for changes: servers added and lost, tools added, removed and changed. It
-	// may be called concurrently and may use the toolset, except for Close, which waits for it. Default: none.
+	// OnChange is called after Open for changes: servers added and lost, tools added, removed and changed. It is called
+	// for one event at a time, in their order, and may use the toolset. What has changed a server, for example
+	// [Toolset.Refresh], returns after OnChange, unless OnChange was running already. Default: none.
 	OnChange func(Event)
 
 	// ListDir is a directory that stores the tools of servers with [StartLazy], so that a later program need not

@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -124,20 +125,37 @@ func TestAnnouncementsThatAreNotDeclared(t *testing.T) {
 	}
 }
 
-// OnChange may use the toolset.
-func TestOnChangeRefreshes(t *testing.T) {
+// OnChange gets events one at a time, in the order of the changes, and may use the toolset. Close waits for it, for a
+// limited time.
+func TestOnChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		l := newListener(t, "a")
 		var ts *Toolset
-		errs, l := make(chan error, 10), newListener(t, "a")
-		ts = open(t, &Options{OnChange: func(Event) {
-			ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
-			defer cancel()
-			errs <- ts.Refresh(ctx)
+		var all []string
+		ts = open(t, &Options{OnChange: func(e Event) {
+			if len(all) == 0 {
+				l.offer("c")
+				check.Must(t, ts.Refresh(t.Context())) // adds an event
+				time.Sleep(time.Minute)
+			}
+			all = append(all, fmt.Sprint(e.Added, e.Removed))
+			if len(all) == 3 {
+				time.Sleep(time.Second)
+				check.Must(t, ts.Close())
+				all = append(all, "closed")
+			}
 		}}, Server{Name: "p", Transport: l.way})
-		l.offer("a", "b")
+		l.offer("b")
+		check.Must(t, ts.Refresh(t.Context()))
+		check.Same(t, "events that Refresh waits for", all, []string{"[b] [a]", "[c] [b]"})
+		l.offer("d")
 		l.tell(t, "tools")
+		synctest.Wait()
 		start := time.Now()
-		err := <-errs
-		check.That(t, err == nil && time.Since(start) <= time.Minute, "after %v: %v", time.Since(start), err)
+		check.Must(t, ts.Close())
+		check.Equal(t, "Close waits", time.Since(start), onChangeWait)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		check.Same(t, "events", all, []string{"[b] [a]", "[c] [b]", "[d] [c]", "closed"})
 	})
 }

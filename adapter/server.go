@@ -112,6 +112,8 @@ type serverState struct {
 	outputs       schemacheck.Validator // checks outputs without such a validator
 	log           *slog.Logger
 
+	changing chan struct{} // has a token while the tools are being listed or the connection is replaced
+
 	// Learnt while the toolset is open.
 	useOlder     atomic.Bool                      // connect with 2025-11-25, because its tools send requests
 	refusesOlder atomic.Bool                      // 2025-11-25 was refused
@@ -136,6 +138,7 @@ func newServerState(o *Options, s *Server) *serverState {
 		maxMedia:      o.maxMedia,
 		validator:     validator,
 		log:           o.Logger,
+		changing:      make(chan struct{}, 1),
 	}
 }
 

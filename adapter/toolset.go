@@ -18,6 +18,7 @@ type Toolset struct {
 	roster    *roster
 	connector *connector
 	lender    *lender
+	reporter  *reporter
 	calls     *calls
 }
 
@@ -26,6 +27,7 @@ var errToolsetClosed = errors.New("toolset is closed")
 // newToolset returns a toolset without servers. Its parts get each other's methods as functions.
 func newToolset(o *Options) *Toolset {
 	t := &Toolset{opts: o, roster: newRoster(o)}
+	t.reporter = &reporter{opts: o, roster: t.roster}
 	t.calls = &calls{
 		approvals: newApprovals(o), intercept: o.Intercept, current: t.roster.current,
 		fit: func(text string, tool *Tool) string { return shorten(text, tool.server.policy.MaxResult) },
@@ -34,7 +36,7 @@ func newToolset(o *Options) *Toolset {
 		opts: o, roster: t.roster, pools: map[*serverState]*pool{},
 		connectedTool: t.calls.connectedTool, callUser: t.calls.approvals.callUser,
 	}
-	t.connector = &connector{opts: o, roster: t.roster, lender: t.lender, calls: t.calls}
+	t.connector = &connector{opts: o, roster: t.roster, lender: t.lender, reporter: t.reporter, calls: t.calls}
 	t.lender.newServer, t.lender.open = t.connector.newServer, t.connector.open
 	t.lender.connectIdle, t.lender.disconnectIdle = t.connector.connectIdle, t.connector.disconnectIdleLocked
 	t.calls.hold, t.calls.reconnectOlder = t.lender.hold, t.connector.reconnectOlder
@@ -139,10 +141,11 @@ func (t *Toolset) Pins() map[string]map[string]string {
 	return out
 }
 
-// Close closes the connections that the toolset opened or is opening, concurrently, and waits until
-// they have ended. Current calls fail. Like [mcpclient.Client.Close] it does not wait for the host's
-// handlers. It may be called more than once, but not from a function that runs while a server is
-// connected or listed, for which it waits: OnChange, middleware, or a hook of a transport.
+// Close closes the connections that the toolset opened or is opening, concurrently, and waits until they have ended.
+// Current calls fail. Like [mcpclient.Client.Close] it does not wait for the host's handlers. It drops the events that
+// OnChange has not got, and waits for OnChange to return, but for 5 s at most: so long it takes if OnChange calls it. It
+// may be called more than once, but not from a function that runs while a server is connected or listed, for which it
+// waits: middleware, or a hook of a transport.
 func (t *Toolset) Close() error {
 	r := t.roster
 	r.mu.Lock()
@@ -161,6 +164,7 @@ func (t *Toolset) Close() error {
 		return nil
 	})
 	r.background.Wait()
+	t.reporter.close()
 	return err
 }
 

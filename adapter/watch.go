@@ -33,10 +33,9 @@ const listChanged = "notifications/tools/list_changed"
 
 // watch lists the tools of a server again when the server announces a change.
 type watch struct {
-	server     string // the host's label
-	opts       *Options
-	relist     func(context.Context) error
-	notifyHost func(Event)
+	server string // the host's label
+	opts   *Options
+	relist func(context.Context) error
 
 	joined  chan struct{} // closed when the server has joined the toolset
 	wake    chan struct{} // has a token after listChanged
@@ -44,9 +43,9 @@ type watch struct {
 	ended   atomic.Bool // the subscription was given up; Refresh tries again
 }
 
-func newWatch(server string, o *Options, relist func(context.Context) error, notifyHost func(Event)) *watch {
+func newWatch(server string, o *Options, relist func(context.Context) error) *watch {
 	return &watch{
-		server: server, opts: o, relist: relist, notifyHost: notifyHost,
+		server: server, opts: o, relist: relist,
 		joined: make(chan struct{}), wake: make(chan struct{}, 1), waiting: make(chan waiter, 1),
 	}
 }
@@ -239,7 +238,6 @@ func (w *watcher) listAgain(ctx context.Context) {
 	w.due = false
 	if err := w.relist(ctx); err != nil && ctx.Err() == nil {
 		w.opts.Logger.Warn("tools not listed again", "server", w.server, "error", err)
-		w.notifyHost(Event{Server: w.server, Kind: ToolsChanged, Err: err})
 	}
 	w.pause = time.After(refreshInterval)
 }

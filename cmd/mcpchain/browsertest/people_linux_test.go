@@ -38,7 +38,7 @@ func TestPeopleAtOneServer(t *testing.T) {
 	}
 	n := testenv.KillChildren(t, script)
 	check.Require(t, n != 0, "the server has no process")
-	ada.program.logs(t, "a server is lost, and is reached again")
-	ada.program.logs(t, "a server is there again")
+	ada.program.logs(t, "a server is lost")
+	ada.program.logs(t, "a server is connected")
 	ada.allow("call echo {\"message\":\"back\"}", ".reply:last-of-type .prose", "Echo: back")
 }

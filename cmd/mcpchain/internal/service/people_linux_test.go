@@ -116,8 +116,8 @@ func TestPeopleAtOneServer(t *testing.T) {
 	group.Wait()
 	n := testenv.KillChildren(t, p.script)
 	check.Require(t, n != 0, "the server has no process")
-	p.logged("a server is lost, and is reached again")
-	p.logged("a server is there again")
+	p.logged("a server is lost")
+	p.logged("a server is connected")
 	id, form, _ := p.asks(0)
 	p.answers(0, id, form, "Grace")
 }
