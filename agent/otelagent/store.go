@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"go.opentelemetry.io/otel"
@@ -15,8 +16,9 @@ import (
 )
 
 // ObserveStore measures a store of runs whenever the meters are read: how many runs there are by
-// status, how many are due, held, parked or damaged, and how long the run that has been due the
-// longest has waited ([run.Head.DueSince]). Each time it lists all runs of the query that are
+// status, how many are due, held, parked or damaged, and for how long the first due run has been
+// due: since its change, the end of its lease or its time, or since a measurement first found a reply
+// to it, because a store does not tell when the reply came. Each time it lists all runs of the query that are
 // running, waiting or failed, so its cost grows with their number; q.Limit bounds it for each
 // status, and the fields Status, DueAt, ChangedBefore and After are ignored. If a list fails, the
 // meters have no values at that time, and the error goes to the reader of the meters. stop
@@ -41,8 +43,9 @@ func ObserveStore(store record.Store, q record.Query, opts *Options) (stop func(
 	if in.err != nil {
 		return nil, fmt.Errorf("observe a store: %w", in.err)
 	}
+	known := replied{}
 	registration, err := in.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
-		c, err := count(ctx, store, q)
+		c, err := known.count(ctx, store, q)
 		if err != nil {
 			return fmt.Errorf("observe a store: %w", err)
 		}
@@ -87,8 +90,24 @@ type counts struct {
 // observedStatuses are the statuses of runs that may need attention.
 var observedStatuses = []run.Status{run.StatusRunning, run.StatusWaiting, run.StatusFailed}
 
+// replied tells when a measurement first found a reply to each due run that waits.
+type replied struct {
+	mu    sync.Mutex // guards the following field
+	since map[waiting]time.Time
+}
+
+// waiting is the time in which a run waits: until it has another record.
+type waiting struct {
+	key run.Key
+	seq uint64
+}
+
 // count lists the runs that a query selects. A damaged run is counted once, and not by status.
-func count(ctx context.Context, store record.Store, q record.Query) (c counts, err error) {
+func (r *replied) count(ctx context.Context, store record.Store, q record.Query) (c counts, err error) {
+	r.mu.Lock()
+	before := r.since
+	r.mu.Unlock()
+	since := map[waiting]time.Time{}
 	c.status = map[run.Status]int64{}
 	q.DueAt, q.ChangedBefore, q.After = time.Time{}, time.Time{}, nil
 	damaged := map[string]bool{} // by their keys and errors: they are listed with each status, some without a key
@@ -102,14 +121,27 @@ func count(ctx context.Context, store record.Store, q record.Query) (c counts, e
 			if err != nil {
 				return c, err
 			}
-			c.add(head, time.Now())
+			now := time.Now()
+			at := waiting{head.Key, head.Seq}
+			first, isKnown := before[at]
+			if !isKnown {
+				first = now
+			}
+			if head.Status == run.StatusWaiting && head.ReplyCount > 0 && head.Due(now) {
+				since[at] = first
+			}
+			c.add(head, first, now)
 		}
 	}
+	r.mu.Lock()
+	r.since = since
+	r.mu.Unlock()
 	c.damaged = int64(len(damaged))
 	return c, nil
 }
 
-func (c *counts) add(h run.Head, now time.Time) {
+// add counts a run. If it has a reply, replied is when a measurement first found one.
+func (c *counts) add(h run.Head, replied, now time.Time) {
 	c.status[h.Status]++
 	if h.HeldAt(now) {
 		c.held++
@@ -122,6 +154,20 @@ func (c *counts) add(h run.Head, now time.Time) {
 	}
 	if h.Due(now) {
 		c.due++
-		c.lag = max(c.lag, now.Sub(h.DueSince()))
+		c.lag = max(c.lag, now.Sub(dueSince(h, replied)))
+	}
+}
+
+// dueSince returns since when a due run could have continued.
+func dueSince(h run.Head, replied time.Time) time.Time {
+	switch since := h.DueSince(); {
+	case h.Status == run.StatusWaiting && h.ReplyCount > 0 && (h.Wake.IsZero() || replied.Before(h.Wake)):
+		return replied
+	case h.Status == run.StatusWaiting:
+		return h.Wake
+	case h.HeldUntil.After(since):
+		return h.HeldUntil
+	default:
+		return since
 	}
 }

@@ -41,15 +41,20 @@ func (d damagedStore) List(ctx context.Context, q record.Query) iter.Seq2[runs.H
 	}
 }
 
+// keeper returns a function that creates a run whose lease lasts for ttl.
+func keeper(t *testing.T, store record.Store) func(id string, ttl time.Duration, changes ...ledger.Change) {
+	return func(id string, ttl time.Duration, changes ...ledger.Change) {
+		t.Helper()
+		d := ledgertest.Since(time.Now(), &ledger.Begun{ID: id}, changes...)
+		check.Must(t, check.Err(store.Create(t.Context(), record.Holder{TTL: ttl}, d.Head(), d.Records)))
+	}
+}
+
 // TestObserveStore measures the runs of a store by their heads.
 func TestObserveStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := record.NewMemory()
-		keep := func(id string, ttl time.Duration, changes ...ledger.Change) {
-			t.Helper()
-			d := ledgertest.Since(time.Now(), &ledger.Begun{ID: id}, changes...)
-			check.Must(t, check.Err(store.Create(t.Context(), record.Holder{TTL: ttl}, d.Head(), d.Records)))
-		}
+		keep := keeper(t, store)
 		keep("works", time.Hour)
 		keep("left", 0, &ledger.Noted{Taken: true}, &ledger.Noted{Taken: true})
 		keep("waits", 0, &ledger.Suspended{})
@@ -68,6 +73,33 @@ func TestObserveStore(t *testing.T) {
 		}
 		check.Must(t, stop())
 		check.Equal(t, "gauges after the end", len(gauges(t, reader)), 0)
+	})
+}
+
+// The time before a reply, and before the end of a lease, is no lag.
+func TestLagOfRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := record.NewMemory()
+		keep := keeper(t, store)
+		keep("works", time.Hour)
+		keep("waits", 0, &ledger.Opened{Question: runs.Question{ID: "q", Kind: runs.QuestionForm, Survives: true}}, &ledger.Suspended{})
+		reader := sdkmetric.NewManualReader()
+		check.Must(t, check.Err(otelagent.ObserveStore(store, record.Query{}, &otelagent.Options{MeterProvider: sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader))})))
+		lag := func(want int) {
+			t.Helper()
+			name := fmt.Sprint("mcpchain.runs.lag ", want)
+			got := gauges(t, reader)
+			check.That(t, got[name], "got %v, want %s", got, name)
+		}
+		time.Sleep(30 * time.Minute)
+		lag(0)
+		check.Must(t, store.Reply(t.Context(), runs.Key{ID: "waits"}, []runs.Reply{{Question: "q", Action: runs.ActionDecline}}))
+		lag(0)
+		time.Sleep(time.Minute)
+		lag(60)
+		check.Must(t, store.Delete(t.Context(), runs.Key{ID: "waits"}))
+		time.Sleep(30 * time.Minute)
+		lag(60)
 	})
 }
 
