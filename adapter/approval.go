@@ -47,8 +47,12 @@ func (e *deniedError) Error() string {
 	return fmt.Sprintf("the call of %s was denied: %s", e.tool, e.reason)
 }
 
+func (e *deniedError) forModel() (text string, fatal bool) {
+	return e.Error() + ". Nothing was done.", false
+}
+
 // approvalError is the error of a call without a decision: the approver failed, or returned
-// arguments that do not fit, which is an argumentError.
+// arguments that do not fit, which is an editError.
 type approvalError struct {
 	tool string // the model's name for it
 	err  error
@@ -60,6 +64,13 @@ func (e *approvalError) Error() string {
 
 func (e *approvalError) Unwrap() error        { return e.err }
 func (e *approvalError) Is(target error) bool { return target == ErrUndecided }
+
+func (e *approvalError) forModel() (text string, fatal bool) {
+	if edit, ok := e.err.(*editError); ok {
+		return fmt.Sprintf("the user changed the arguments to some that do not fit: %v. Nothing was done.", edit.argumentError), true
+	}
+	return "no person could be asked to approve the call. Nothing was done.", true
+}
 
 // editError is the error of a decision whose arguments do not fit.
 type editError struct{ *argumentError }

@@ -24,6 +24,10 @@ func (e *argumentError) Is(target error) bool {
 
 func (e *argumentError) Unwrap() error { return e.err }
 
+func (e *argumentError) forModel() (text string, fatal bool) {
+	return e.Error() + ". Nothing was done. Correct the arguments and call the tool again.", false
+}
+
 // arguments parses the input of a model, see [Catalog.Prepare]. The error matches [ErrArguments]. The result must not
 // be parsed again: a property that looks like the wrapper of a profile may be a parameter.
 func (t *Tool) arguments(input string) (json.RawMessage, error) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/tmc/langchaingo/llms"
 
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
@@ -99,6 +100,10 @@ type interceptedError struct{ err error }
 func (e *interceptedError) Error() string { return "intercepted: " + e.err.Error() }
 func (e *interceptedError) Unwrap() error { return e.err }
 
+func (e *interceptedError) forModel() (text string, fatal bool) {
+	return "the call was stopped: " + excerpt.Limit(e.err.Error(), 1<<10), false
+}
+
 // send is the innermost handler: approval and the call itself. It notes its error, whether a server
 // may have received the call, and whether the outcome is unknown.
 func (s *pendingCall) send(ctx context.Context, r *Request) (_ *mcp.CallToolResult, err error) {
@@ -170,6 +175,10 @@ func (s *pendingCall) ask(ctx context.Context, t *Tool, opts []mcpclient.CallOpt
 type roundError struct{ why string }
 
 func (e *roundError) Error() string { return "continue call: " + e.why }
+
+func (e *roundError) forModel() (text string, fatal bool) {
+	return "the call cannot be continued: " + e.why + ". Nothing was done.", true
+}
 
 // checkRound checks that a round belongs to this tool with these arguments.
 func (s *pendingCall) checkRound(round *mcp.InputRequired) error {
