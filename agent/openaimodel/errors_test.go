@@ -28,6 +28,7 @@ func TestErrors(t *testing.T) {
 	}{
 		{"key", 401, `{"error":{"message":"Incorrect API key provided: ` + testKey + `","code":"invalid_api_key"}}`,
 			llms.IsAuthenticationError, chat.Error{Status: 401, Code: "invalid_api_key"}},
+		{"credit", 402, `{"error":{"message":"Insufficient credits","code":402}}`, llms.IsAuthenticationError, chat.Error{Status: 402}},
 		{"rate", 429, `{"error":{"message":"slow down","type":"requests"}}`,
 			llms.IsRateLimitError, chat.Error{Status: 429, Code: "requests", RetryAfter: 90 * time.Second}},
 		{"quota", 429, `{"error":{"message":"pay","code":"insufficient_quota"}}`,

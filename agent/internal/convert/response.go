@@ -92,7 +92,7 @@ func appendCalls(parts []run.Part, c *llms.ContentChoice) []run.Part {
 // KindOfStatus returns the kind of a failure with an HTTP status, 0 below 400.
 func KindOfStatus(status int) model.ErrorKind {
 	switch {
-	case status == http.StatusUnauthorized, status == http.StatusForbidden:
+	case status == http.StatusUnauthorized, status == http.StatusPaymentRequired, status == http.StatusForbidden:
 		return model.ErrorAuth
 	case status == http.StatusNotFound:
 		return model.ErrorNotFound
