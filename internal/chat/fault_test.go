@@ -73,6 +73,8 @@ func TestFaults(t *testing.T) {
 			Error{Code: CodeEmpty, Message: "the host broke off with finish reason function_call_filter: MALFORMED_FUNCTION_CALL"}},
 		{"withheld", failing(200, "", `{"choices":[{"finish_reason":"content_filter","message":{"content":""}}]}`),
 			Error{Code: CodeContentFilter, Message: "the host withheld the answer"}},
+		{"Azure's refusal of Claude", failing(200, "", `{"choices":[{"finish_reason":"refusal","message":{"content":null}}]}`),
+			Error{Code: CodeContentFilter, Message: "the host withheld the answer"}},
 		{"no choices", failing(200, "", `{"choices":[]}`), Error{Code: CodeEmpty, Message: "the answer has no choice"}},
 		{"null", failing(200, "", `null`), Error{Code: CodeEmpty, Message: "the answer has no choice"}},
 		{"HTML under 200", failing(200, "Content-Type: text/html", page), Error{Code: CodeMalformed, Message: "the answer is not a chat completion: a page of HTML: 502 Bad Gateway"}},

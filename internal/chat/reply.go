@@ -239,7 +239,7 @@ func finishWord(reason string) string {
 		return FinishLength
 	case "tool_calls", "tool_use":
 		return FinishToolCalls
-	case "content_filter", "safety":
+	case "content_filter", "safety", "refusal":
 		return FinishContentFilter
 	case "error", "network_error",
 		"insufficient_system_resource",                    // DeepSeek
