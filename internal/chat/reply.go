@@ -187,6 +187,9 @@ func (d *draft) setCalls(x *exchange, r *Reply, answered []ToolCall) (byIndex []
 	calls := make([]ToolCall, 0, len(answered))
 	for i, call := range answered {
 		arguments := strings.TrimSpace(call.Arguments)
+		if strings.HasPrefix(arguments, "{}{") { // of gateways to Bedrock
+			arguments = arguments[len("{}"):]
+		}
 		switch {
 		case call.Name == "" && (arguments == "" || arguments == "{}"):
 			continue // some hosts announce calls that they do not make
