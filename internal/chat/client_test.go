@@ -283,6 +283,30 @@ func TestRefusedFields(t *testing.T) {
 	}
 }
 
+// Models differ in the name of the bound of a reply. A host that refuses both is asked with the other one once.
+func TestRefusedBound(t *testing.T) {
+	use := "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
+	mistral := "[{'type': 'extra_forbidden', 'loc': ('body', 'max_completion_tokens'), 'msg': 'Extra inputs are not permitted'}]"
+	for i, tt := range []struct {
+		host    string
+		refused map[string]string
+		asked   []int
+		last    string // "" if the host refuses all
+	}{
+		{"", map[string]string{`"max_tokens"`: use}, []int{2, 3}, `"max_completion_tokens":5`},
+		{"azure", map[string]string{`"max_completion_tokens"`: mistral}, []int{2, 3}, `"max_tokens":5`},
+		{"", map[string]string{`"max_tokens"`: use, `"max_completion_tokens"`: mistral}, []int{3, 6}, ""},
+	} {
+		h := refusing(t, answering(plainAnswer), tt.refused)
+		c := h.client(t, "http://memhttp.test/v1", &Options{Host: tt.host, Retries: -1})
+		for _, want := range tt.asked {
+			_, err := c.Complete(t.Context(), &Request{Model: "m", Messages: hello().Messages, MaxTokens: 5})
+			check.That(t, (err == nil) == (tt.last != "") && h.Asked() == want && strings.Contains(h.Last(), tt.last),
+				"host %d: got %v after %d requests, want %d; the last one was %s", i, err, h.Asked(), want, h.Last())
+		}
+	}
+}
+
 // A reply has all warnings about its request.
 func TestWarnings(t *testing.T) {
 	h := refusing(t, answering(plainAnswer),

@@ -23,6 +23,7 @@ var (
 	penaltyName   = regexp.MustCompile(`(?i)\b(?:presence|frequency)_?penalty\b`)
 	reasoningName = regexp.MustCompile(`\breasoning(?:_content|_details)?\b`)
 	choiceName    = regexp.MustCompile(`\btool_choice\b`)
+	boundName     = regexp.MustCompile(`\bmax_completion_tokens\b`)
 )
 
 // adapt returns a profile by which the request is written without what the host refused, nil if the reason of the
@@ -38,6 +39,10 @@ func (d *draft) adapt(failure *Error) *Profile {
 		return nil
 	case failure.needsMaxTokens() && !sent(p.tokenField()):
 		p.NeedsMaxTokens = true
+	case isRefused(boundName) && p.TokenField == "" && sent("max_tokens"): // OpenAI's models behind a gateway
+		p.TokenField = completionTokens
+	case isRefused(boundName) && p.TokenField == completionTokens && sent(completionTokens): // Mistral's at Azure
+		p.TokenField = "max_tokens"
 	case isRefused(stopName) && sent("stop"):
 		p.NoStop = true
 	case isRefused(penaltyName) && !p.NoPenalties && (sent("presence_penalty") || sent("frequency_penalty")):
