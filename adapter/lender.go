@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 )
@@ -183,4 +184,34 @@ func (l *lender) retire(s *server) {
 	if !busy {
 		_ = s.close()
 	}
+}
+
+// question counts a question of the server while it is being answered. Meanwhile other
+// conversations get connections of their own, so that they need not wait for a person. If the
+// question is refused because it may belong to several conversations, Caller.Unanswered of each is called.
+func (l *lender) question(ctx context.Context, s *server) (answered func(error)) {
+	known := ctx.Value(callerKey{}) != nil
+	l.countQuestion(s, 1)
+	return func(err error) {
+		var callers []*Caller
+		if err != nil && !known {
+			l.roster.mu.Lock()
+			callers = slices.Collect(maps.Keys(s.callers))
+			l.roster.mu.Unlock()
+		}
+		l.countQuestion(s, -1)
+		for _, c := range callers {
+			if c != nil && c.Unanswered != nil {
+				_ = runGuarded(l.opts.Logger, "Caller.Unanswered", func() error { c.Unanswered(s.label, err); return nil })
+			}
+		}
+	}
+}
+
+// countQuestion adds to the open questions of a connection, and wakes calls that may now have another.
+func (l *lender) countQuestion(s *server, n int) {
+	l.roster.mu.Lock()
+	defer l.roster.mu.Unlock()
+	s.openQuestions += n
+	l.pools[s.state].wakeLocked()
 }

@@ -4,43 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 )
-
-// pool holds the connections of a server with one per user ([Server.PerUser]). It is guarded by the lock of the roster.
-type pool struct {
-	conns   []*server     // least recently used first
-	changed chan struct{} // closed when a connection may have become free
-}
-
-// wakeLocked wakes everyone who waits for a connection. p may be nil.
-func (p *pool) wakeLocked() {
-	if p != nil {
-		close(p.changed)
-		p.changed = make(chan struct{})
-	}
-}
-
-// canServeLocked reports whether a call of this caller may use the connection now. If the connection cannot tell which call
-// a server's question belongs to, it serves one caller at a time, because other callers are other conversations.
-func (s *server) canServeLocked(caller *Caller) bool {
-	return s.uses == 0 || s.lastCaller == caller || s.isOpened() && s.client.SeparatesCalls()
-}
-
-// isOpened reports whether the attempt to open a user's connection is over. It is over for other connections.
-func (s *server) isOpened() bool {
-	if s.ready == nil {
-		return true
-	}
-	select {
-	case <-s.ready:
-		return true
-	default:
-		return false
-	}
-}
 
 const (
 	// longestWait bounds the wait for a connection without a Policy.CallTimeout.
@@ -68,33 +34,31 @@ func (l *lender) userConn(ctx context.Context, state *serverState) (_ *server, r
 	defer cancel()
 	reported := ""
 	for {
-		l.roster.mu.Lock()
-		lent, err := l.chooseLocked(state, user, caller)
-		l.roster.mu.Unlock()
+		lent, err := l.choose(state, user, caller)
 		switch {
 		case err != nil:
 			return nil, nil, &unsentError{err}
-		case lent.conn != nil:
-			if lent.unopened {
-				l.openFor(ctx, lent.conn)
+		case lent.conn == nil:
+			if lent.reason != reported {
+				reported = lent.reason
+				callerFrom(ctx).reportWaiting(ctx, l.opts.Logger, reported)
 			}
-			err := lent.conn.wait(ctx)
-			if err == nil {
-				return lent.conn, func() { l.release(lent.conn, caller) }, nil
+			select {
+			case <-lent.changed:
+			case <-ctx.Done():
+				return nil, nil, &unsentError{fmt.Errorf("server %q: %w", state.label, context.Cause(ctx))}
 			}
-			l.release(lent.conn, caller)
-			if _, abandoned := errors.AsType[*abandonedError](err); abandoned && ctx.Err() == nil {
-				continue
-			}
-			return nil, nil, &unsentError{err}
-		case lent.reason != reported:
-			reported = lent.reason
-			callerFrom(ctx).reportWaiting(ctx, l.opts.Logger, reported)
+			continue
+		case lent.unopened:
+			l.openFor(ctx, lent.conn)
 		}
-		select {
-		case <-lent.changed:
-		case <-ctx.Done():
-			return nil, nil, &unsentError{fmt.Errorf("server %q: %w", state.label, context.Cause(ctx))}
+		err = lent.conn.wait(ctx)
+		if err == nil {
+			return lent.conn, func() { l.release(lent.conn, caller) }, nil
+		}
+		l.release(lent.conn, caller)
+		if _, abandoned := errors.AsType[*abandonedError](err); !abandoned || ctx.Err() != nil {
+			return nil, nil, &unsentError{err}
 		}
 	}
 }
@@ -118,8 +82,10 @@ func (s *server) wait(ctx context.Context) error {
 	}
 }
 
-// chooseLocked chooses a connection for a call, and counts the call on it.
-func (l *lender) chooseLocked(state *serverState, user string, caller *Caller) (loan, error) {
+// choose chooses a connection for a call, and counts the call on it.
+func (l *lender) choose(state *serverState, user string, caller *Caller) (loan, error) {
+	l.roster.mu.Lock()
+	defer l.roster.mu.Unlock()
 	base := l.roster.findLocked(state)
 	switch {
 	case l.roster.closed:
@@ -140,45 +106,16 @@ func (l *lender) chooseLocked(state *serverState, user string, caller *Caller) (
 	case busy:
 		return loan{reason: fmt.Sprintf(waitsForCall, state.label), changed: p.changed}, nil
 	}
-	var replaced *server
-	if len(p.conns) >= state.maxUsers {
-		i := slices.IndexFunc(p.conns, func(s *server) bool { return s.uses == 0 })
-		if i < 0 {
-			return loan{reason: fmt.Sprintf(waitsForRoom, state.label, state.maxUsers), changed: p.changed}, nil
-		}
-		replaced = p.conns[i]
-		p.removeLocked(replaced)
-		replaced.retired = true
+	unused, ok := p.makeRoomLocked(state.maxUsers)
+	if !ok {
+		return loan{reason: fmt.Sprintf(waitsForRoom, state.label, state.maxUsers), changed: p.changed}, nil
 	}
 	s = l.newServer(base.recipe, state)
-	s.user, s.ready, s.pins, s.replaces = user, make(chan struct{}), base.pins, replaced
+	s.user, s.ready, s.pins, s.replaces = user, make(chan struct{}), base.pins, unused
 	p.conns = append(p.conns, s)
 	p.countCallLocked(s, caller)
 	l.roster.background.Add(1) // until the end of openFor
 	return loan{conn: s, unopened: true}, nil
-}
-
-// findLocked returns a connection of the user that takes a call now. Without one, busy reports
-// whether the call has to wait for one: other calls use it, and wait for no answer of a person.
-func (p *pool) findLocked(user string, caller *Caller) (conn *server, busy bool) {
-	for _, s := range p.conns {
-		switch {
-		case s.user != user || s.retired || s.isOpened() && (s.err != nil || s.client.Err() != nil):
-		case s.canServeLocked(caller):
-			return s, false
-		case s.openQuestions == 0:
-			busy = true
-		}
-	}
-	return nil, busy
-}
-
-// countCallLocked counts a call on a connection, and makes it the most recently used.
-func (p *pool) countCallLocked(s *server, caller *Caller) {
-	s.countCallLocked(caller)
-	if i := slices.Index(p.conns, s); i >= 0 {
-		p.conns = append(slices.Delete(p.conns, i, i+1), s)
-	}
 }
 
 // abandonedError is the error of a connection whose call ended while it opened it. Other calls that
@@ -188,23 +125,34 @@ type abandonedError struct{ error }
 func (e *abandonedError) Unwrap() error { return e.error }
 
 // openFor opens the connection of a user for all calls that wait for it. When the connection ends, it leaves the pool,
-// and the next call opens another. If the toolset is closed meanwhile, openFor closes the connection.
+// and the next call opens another.
 func (l *lender) openFor(ctx context.Context, s *server) {
 	defer l.roster.background.Done()
 	if s.replaces != nil { // closed first, because the bound counts processes
 		_ = s.replaces.close()
 		s.replaces = nil
 	}
-	r := l.roster
-	opening, cancel := r.withLife(ctx)
+	opening, cancel := l.roster.withLife(ctx)
 	defer cancel()
 	err := l.open(opening, s)
 	if err != nil && ctx.Err() != nil {
 		err = &abandonedError{err}
 	}
-	r.mu.Lock()
-	late := err == nil && r.closed
-	if r.closed {
+	switch usable := l.setOpened(s, err); {
+	case usable:
+		close(s.watch.joined)
+		s.client.AfterEnd(func(err error) { l.onUserConnEnd(s, err) })
+	case err == nil: // the toolset was closed
+		_ = s.close()
+	}
+}
+
+// setOpened ends the wait for a connection that is open or could not be opened. usable is false also if the toolset was
+// closed meanwhile.
+func (l *lender) setOpened(s *server, err error) (usable bool) {
+	l.roster.mu.Lock()
+	defer l.roster.mu.Unlock()
+	if l.roster.closed {
 		err = errToolsetClosed
 	}
 	s.err = err
@@ -213,30 +161,17 @@ func (l *lender) openFor(ctx context.Context, s *server) {
 	}
 	close(s.ready)
 	l.pools[s.state].wakeLocked()
-	r.mu.Unlock()
-	if late {
-		_ = s.close()
-	}
-	if err != nil {
-		return
-	}
-	close(s.watch.joined)
-	s.client.AfterEnd(func(err error) {
-		r.mu.Lock()
-		expected := s.retired || r.closed
-		l.pools[s.state].removeLocked(s)
-		l.pools[s.state].wakeLocked()
-		r.mu.Unlock()
-		if !expected {
-			l.opts.Logger.Warn("the connection of a user to a server ended; the next call makes another", "server", s.label, "error", err)
-		}
-	})
+	return err == nil
 }
 
-// removeLocked removes a connection, if it is there. p may be nil.
-func (p *pool) removeLocked(s *server) {
-	if p != nil {
-		p.conns = slices.DeleteFunc(p.conns, func(c *server) bool { return c == s })
+func (l *lender) onUserConnEnd(s *server, err error) {
+	l.roster.mu.Lock()
+	expected := s.retired || l.roster.closed
+	l.pools[s.state].removeLocked(s)
+	l.pools[s.state].wakeLocked()
+	l.roster.mu.Unlock()
+	if !expected {
+		l.opts.Logger.Warn("the connection of a user to a server ended; the next call makes another", "server", s.label, "error", err)
 	}
 }
 
@@ -276,34 +211,4 @@ func (l *lender) stopUsers(state *serverState) {
 	if r.findLocked(state) == nil {
 		delete(l.pools, state)
 	}
-}
-
-// question counts a question of the server while it is being answered. Meanwhile other
-// conversations get connections of their own, so that they need not wait for a person. If the
-// question is refused because it may belong to several conversations, Caller.Unanswered of each is called.
-func (l *lender) question(ctx context.Context, s *server) (answered func(error)) {
-	known := ctx.Value(callerKey{}) != nil
-	l.countQuestion(s, 1)
-	return func(err error) {
-		var callers []*Caller
-		if err != nil && !known {
-			l.roster.mu.Lock()
-			callers = slices.Collect(maps.Keys(s.callers))
-			l.roster.mu.Unlock()
-		}
-		l.countQuestion(s, -1)
-		for _, c := range callers {
-			if c != nil && c.Unanswered != nil {
-				_ = runGuarded(l.opts.Logger, "Caller.Unanswered", func() error { c.Unanswered(s.label, err); return nil })
-			}
-		}
-	}
-}
-
-// countQuestion adds to the open questions of a connection, and wakes calls that may now have another.
-func (l *lender) countQuestion(s *server, n int) {
-	l.roster.mu.Lock()
-	defer l.roster.mu.Unlock()
-	s.openQuestions += n
-	l.pools[s.state].wakeLocked()
 }
