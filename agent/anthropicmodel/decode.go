@@ -30,6 +30,7 @@ type answer struct {
 	blocks    []*replyBlock
 	calls     int // among the blocks
 	stop      string
+	refusal   string // why the provider refused, if it says so
 	usage     usage
 }
 
@@ -61,18 +62,30 @@ type message struct {
 	ID      string          `json:"id"`
 	Model   string          `json:"model"`
 	Stop    string          `json:"stop_reason"`
+	Details stopDetails     `json:"stop_details"`
 	Content json.RawMessage `json:"content"`
 	Usage   *usage          `json:"usage"`
 }
 
 // delta is a change of a block, or of the message.
 type delta struct {
-	Type      string `json:"type"`
-	Text      string `json:"text"`
-	Thinking  string `json:"thinking"`
-	Input     string `json:"partial_json"`
-	Signature string `json:"signature"`
-	Stop      string `json:"stop_reason"`
+	Type      string      `json:"type"`
+	Text      string      `json:"text"`
+	Thinking  string      `json:"thinking"`
+	Input     string      `json:"partial_json"`
+	Signature string      `json:"signature"`
+	Stop      string      `json:"stop_reason"`
+	Details   stopDetails `json:"stop_details"`
+}
+
+// stopDetails explains a refusal.
+type stopDetails struct {
+	Category    string `json:"category"`
+	Explanation string `json:"explanation"`
+}
+
+func (d *stopDetails) String() string {
+	return excerpt.Cut(strings.Trim(d.Category+": "+d.Explanation, ": "))
 }
 
 // usage has the API's token counts; 0 is a count that is missing or cannot be true.
@@ -129,7 +142,7 @@ func (a *answer) Event(_ string, data []byte) (done bool, err error) {
 		return false, a.addPiece(e.Index, &e.Delta)
 	case "message_delta":
 		if e.Delta.Stop != "" { // a later one may only count
-			a.stop = short(e.Delta.Stop)
+			a.stop, a.refusal = short(e.Delta.Stop), e.Delta.Details.String()
 		}
 	case "message_stop":
 		return true, nil
@@ -150,7 +163,7 @@ func (a *answer) Whole(body []byte) error {
 	case m.Type != "message":
 		return errors.New("answer is not a message of the Messages API")
 	}
-	a.stop = short(m.Stop)
+	a.stop, a.refusal = short(m.Stop), m.Details.String()
 	return a.start(&m)
 }
 

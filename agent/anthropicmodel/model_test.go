@@ -312,6 +312,24 @@ func TestEndsOfReplies(t *testing.T) {
 	}
 }
 
+// TestRefusals tells why the provider withholds a reply, or the rest of one.
+func TestRefusals(t *testing.T) {
+	const start = `data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":"Well"}}`
+	const refused = "the provider refuses to answer: cyber: It could enable harm."
+	end := func(details string) string {
+		return `data: {"type":"message_delta","delta":{"stop_reason":"refusal"` + details + `}}` + "\n\n" + `data: {"type":"message_stop"}`
+	}
+	why := end(`,"stop_details":{"type":"refusal","category":"cyber","explanation":"It could enable harm."}`)
+	reply, _ := asked(t, fakehost.Streaming(start, why))
+	check.Same(t, "the rest", []string{reply.Message.Text(), reply.Warning}, []string{"Well", refused})
+	for stream, want := range map[string]string{why: "messages: " + refused, end(`,"stop_details":null`): "messages: the provider refuses to answer"} {
+		m := serve(t, fakehost.Streaming(stream), "claude-opus-5-5", anthropicmodel.Options{})
+		_, _, _, err := ask(t, m, &model.Request{Messages: hi})
+		failure, ok := errors.AsType[*model.Error](err)
+		check.That(t, ok && failure.Kind == model.ErrorRefused && err.Error() == want, "got %v, want %s", err, want)
+	}
+}
+
 // TestWholeAnswer reads the answer of a gateway that does not stream, with a block of a later type.
 func TestWholeAnswer(t *testing.T) {
 	reply, text := asked(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
