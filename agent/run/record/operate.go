@@ -151,7 +151,11 @@ func Verify(ctx context.Context, store Store, q Query) iter.Seq2[run.Key, error]
 			if !isDamaged {
 				err = verify(ctx, store, head.Key)
 			}
-			if ended := ctx.Err(); ended != nil {
+			ended := ctx.Err()
+			if err != nil && !isDamaged && ended == nil {
+				ended = checkStore(ctx, store, head.Key)
+			}
+			if ended != nil {
 				yield(run.Key{}, fmt.Errorf("verify runs: %w", ended))
 				return
 			}

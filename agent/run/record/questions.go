@@ -166,7 +166,7 @@ func (s *stream) fill(ctx context.Context, store Store) bool {
 }
 
 // openOf returns the questions of one run: from its head if that has them, else from its records. The error
-// matches [ErrDamaged] if these cannot be read.
+// matches [ErrDamaged] if these cannot be read, and the store works.
 func openOf(ctx context.Context, store Store, head run.Head) ([]*run.Question, error) {
 	if questions, ok := questionsIn(head); ok {
 		return questions, nil
@@ -182,10 +182,23 @@ func openOf(ctx context.Context, store Store, head run.Head) ([]*run.Question, e
 	if err == nil {
 		questions, err = log.Questions()
 	}
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+	if err == nil {
+		return questions, nil
 	}
-	return questions, nil
+	if outage := checkStore(ctx, store, head.Key); outage != nil {
+		return nil, outage
+	}
+	return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+}
+
+// checkStore returns the error of a store that cannot even list a run.
+func checkStore(ctx context.Context, store Store, key run.Key) error {
+	for _, err := range store.List(ctx, Query{Tenant: key.Tenant, ID: key.ID, Limit: 1}) {
+		if err != nil && !errors.Is(err, ErrDamaged) {
+			return err
+		}
+	}
+	return nil
 }
 
 // questionsIn returns the open questions in a head. ok is false if the records have to be read instead.

@@ -265,6 +265,30 @@ func TestSubmitAfterProcess(t *testing.T) {
 	}
 }
 
+// An outage that begins while a run is read is no damage of that run.
+func TestOutageIsNoDamage(t *testing.T) {
+	memory, outage := record.NewMemory(), errors.New("connection refused")
+	for id := range 3 {
+		keep(t, memory, run.Key{ID: fmt.Sprint(id)}, "", opens("long", run.QuestionForm), &ledger.Suspended{})
+	}
+	var loads int
+	errs := map[string]error{"0": nil, "1": outage, "2": nil}
+	store := ledgertest.Watch(faulty(memory, errs, &loads), func(c *ledgertest.Call) error {
+		err := c.Do()
+		if err != nil {
+			errs["list"] = outage
+		}
+		return err
+	})
+	for _, err := range record.OpenQuestions(t.Context(), store, record.Query{}) {
+		check.That(t, err == nil || errors.Is(err, outage) && !errors.Is(err, record.ErrDamaged), "got %v, want the outage", err)
+	}
+	delete(errs, "list")
+	for key, err := range record.Verify(t.Context(), store, record.Query{}) {
+		check.Same(t, "key and error", []string{key.ID, err.Error()}, []string{"", "verify runs: connection refused"})
+	}
+}
+
 // Two damaged runs that do not say whose they are are both reported, once.
 func TestQuestionsOfDamagedRuns(t *testing.T) {
 	store := ledgertest.Watch(record.NewMemory(), func(c *ledgertest.Call) error {
