@@ -66,14 +66,41 @@ type opening struct {
 	end      context.CancelCauseFunc
 	opened   chan int // the index of each server that is open or has failed
 	pending  []bool   // by index: whether the server is neither open nor has failed
+
+	joined  []*server     // all, with placeholders for late servers
+	settled chan struct{} // closed when they are in the roster
 }
 
 // connect opens the servers of a toolset that is being opened. Those that are late join it later.
 // If connect fails, the roster has all of them to be closed.
 func (c *connector) connect(ctx context.Context, servers []Server) error {
+	o := c.newOpening(servers)
+	defer o.begin(ctx)()
+	defer close(o.settled)
+	err := o.await(ctx)
+	if err == nil {
+		o.replaceLate()
+	}
+	c.roster.setServers(o.joined)
+	if err != nil {
+		return err
+	}
+	for i, s := range o.all {
+		if !o.pending[i] {
+			c.watchServer(s)
+		}
+	}
+	return nil
+}
+
+func (c *connector) newOpening(servers []Server) *opening {
 	o := &opening{
-		connector: c, all: make([]*server, len(servers)), openWait: c.opts.OpenWait,
-		opened: make(chan int, len(servers)), pending: slices.Repeat([]bool{true}, len(servers)),
+		connector: c,
+		all:       make([]*server, len(servers)),
+		openWait:  c.opts.OpenWait,
+		opened:    make(chan int, len(servers)),
+		pending:   slices.Repeat([]bool{true}, len(servers)),
+		settled:   make(chan struct{}),
 	}
 	for i, recipe := range servers {
 		o.all[i] = c.newServer(&recipe, newServerState(c.opts, &recipe))
@@ -81,44 +108,46 @@ func (c *connector) connect(ctx context.Context, servers []Server) error {
 			o.openWait = 0
 		}
 	}
-	if o.openWait > 0 { // a late server outlives ctx
+	o.joined = slices.Clone(o.all)
+	return o
+}
+
+// begin begins to open the servers. ctx bounds that until detach is called; after it, only late servers are being opened.
+func (o *opening) begin(ctx context.Context) (detach func()) {
+	if o.openWait > 0 {
 		o.starting, o.end = context.WithCancelCause(context.WithoutCancel(ctx))
-		defer context.AfterFunc(ctx, func() { o.end(context.Cause(ctx)) })()
-		context.AfterFunc(c.roster.life, func() { o.end(errToolsetClosed) })
+		context.AfterFunc(o.roster.life, func() { o.end(errToolsetClosed) })
+		stop := context.AfterFunc(ctx, func() { o.end(context.Cause(ctx)) })
+		detach = func() { stop() }
 	} else {
 		o.starting, o.end = context.WithCancelCause(ctx)
-		defer o.end(nil)
+		detach = func() { o.end(nil) }
 	}
-	joined := slices.Clone(o.all) // with placeholders for late servers
-	complete := make(chan struct{})
-	defer close(complete)
-	for i, s := range o.all {
-		c.roster.start(func() {
-			s.err = c.openOrRecall(o.starting, s)
-			o.opened <- i
-			<-complete
-			if joined[i] != s {
-				c.replacePlaceholder(joined[i], s)
-			}
-		})
+	for i := range o.all {
+		o.roster.start(func() { o.openServer(i) })
 	}
-	if err := o.await(ctx); err != nil {
-		c.roster.setServers(o.all)
-		return err
+	return detach
+}
+
+// openServer opens a server, which replaces its placeholder if it is late.
+func (o *opening) openServer(i int) {
+	s := o.all[i]
+	s.err = o.openOrRecall(o.starting, s)
+	o.opened <- i
+	<-o.settled
+	if o.joined[i] != s {
+		o.replacePlaceholder(o.joined[i], s)
 	}
+}
+
+// replaceLate lets placeholders join instead of late servers.
+func (o *opening) replaceLate() {
 	for i, s := range o.all {
 		if o.pending[i] {
-			joined[i] = c.newServer(s.recipe, s.state)
-			joined[i].err = fmt.Errorf("server %q: %w", s.label, ErrConnecting)
+			o.joined[i] = o.newServer(s.recipe, s.state)
+			o.joined[i].err = fmt.Errorf("server %q: %w", s.label, ErrConnecting)
 		}
 	}
-	c.roster.setServers(joined)
-	for i, s := range o.all {
-		if !o.pending[i] {
-			c.watchServer(s)
-		}
-	}
-	return nil
 }
 
 // await waits until every server is open or has failed. Once one is open, it waits no longer than openWait. If a
