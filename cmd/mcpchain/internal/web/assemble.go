@@ -275,9 +275,10 @@ func (o *options) room(ctx context.Context, db *database.DB, user string, begins
 	if begins && conversations >= o.stored {
 		return fmt.Errorf("%w: you keep as many conversations as you may (%d): delete one that you do not need", talk.ErrFull, conversations)
 	}
-	var bytes int64 // with the calls of views
-	err = db.QueryRowContext(ctx, `SELECT COALESCE(SUM(LENGTH(data)), 0) FROM mcpchain_records
-		WHERE run IN (SELECT num FROM mcpchain_runs WHERE tenant = ?)`, user).Scan(&bytes)
+	var bytes int64 // with the calls of views, and the long results that are stored beside the records
+	err = db.QueryRowContext(ctx, `SELECT (SELECT COALESCE(SUM(LENGTH(data)), 0) FROM mcpchain_records
+		WHERE run IN (SELECT num FROM mcpchain_runs WHERE tenant = ?)) + (SELECT COALESCE(SUM(size), 0) FROM mcpchain_blobs WHERE tenant = ?)`,
+		user, user).Scan(&bytes)
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/database"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/talk"
@@ -151,7 +154,7 @@ func TestOriginOfViews(t *testing.T) {
 	}
 }
 
-// TestRoom counts conversations without the calls of their views. An error of the database is not for the user.
+// TestRoom counts conversations without the calls of their views, and bytes with the results that are stored beside the records. An error of the database is not for the user.
 func TestRoom(t *testing.T) {
 	db := check.Value(database.Open(t.Context(), filepath.Join(t.TempDir(), "web.db")))(t)
 	for id, agent := range map[string]string{"run_1": talk.AgentName, "view-run_1-a": "web-view"} {
@@ -162,6 +165,10 @@ func TestRoom(t *testing.T) {
 	o.stored = 1
 	check.Is(t, o.room(t.Context(), db, "Ada", true), talk.ErrFull)
 	check.NoError(t, o.room(t.Context(), db, "Ada", false))
+	lease := check.Value(db.Runs.Acquire(t.Context(), run.Key{Tenant: "Ada", ID: "run_1"}, record.Holder{TTL: time.Minute}))(t)
+	check.Must(t, db.Runs.PutBlob(t.Context(), lease, "result", make([]byte, o.bytes)))
+	check.Is(t, o.room(t.Context(), db, "Ada", false), talk.ErrFull)
+	check.NoError(t, o.room(t.Context(), db, "Grace", false))
 	check.NoError(t, db.Close())
 	err := o.room(t.Context(), db, "Ada", false)
 	check.That(t, err != nil && !errors.Is(err, talk.ErrFull), "got %v, want the error of the database", err)
