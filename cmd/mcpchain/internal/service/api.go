@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/mcpchain/mcpchain/agent"
@@ -14,6 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
 	"github.com/mcpchain/mcpchain/internal/eventfeed"
 	"github.com/mcpchain/mcpchain/internal/ledger"
+	"github.com/mcpchain/mcpchain/internal/reach"
 )
 
 // routes returns the handler of the service. A user's runs have the user as their tenant, so
@@ -100,9 +102,14 @@ func (s *service) userOf(r *http.Request) string {
 	return user
 }
 
-// forUser serves requests of users within their limits, and answers with the error of serve.
+// forUser serves requests of users within their limits, and answers with the error of serve. Everybody knows the tokens of
+// demo users: they count only at this machine's own names, because the DNS entry of a foreign page may point here.
 func (s *service) forUser(serve func(http.ResponseWriter, *http.Request, caller) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if s.reloadUsers == nil && !reach.ThisMachine((&url.URL{Host: r.Host}).Hostname()) {
+			s.fail(w, r, hosting.Refuse(http.StatusMisdirectedRequest, "demo users are served only at localhost; -users names other users"))
+			return
+		}
 		name := s.userOf(r)
 		if name == "" {
 			w.Header().Set("WWW-Authenticate", "Bearer")

@@ -93,7 +93,7 @@ func TestAnsweredQuestion(t *testing.T) {
 				return err
 			},
 		} {
-			r := httptest.NewRequestWithContext(t.Context(), "GET", path, nil)
+			r := httptest.NewRequestWithContext(t.Context(), "GET", "http://localhost"+path, nil)
 			r.Header.Set("Authorization", "Bearer demo-ada")
 			w := httptest.NewRecorder()
 			s.routes().ServeHTTP(w, r)

@@ -79,11 +79,26 @@ func TestSecureProxy(t *testing.T) {
 	}
 }
 
+// TestDemoHost serves demo users, whose tokens everybody knows, only at this machine's names: a page may have a name that leads here.
+func TestDemoHost(t *testing.T) {
+	s, _ := assembled(t, settings(t))
+	for host, want := range map[string]int{
+		"localhost:8080": http.StatusOK, "127.0.0.1": http.StatusOK, "[::1]:8080": http.StatusOK,
+		"evil.test:8080": http.StatusMisdirectedRequest, "127.0.0.1.evil.test": http.StatusMisdirectedRequest,
+	} {
+		r := httptest.NewRequestWithContext(t.Context(), "GET", "http://"+host+"/runs", nil)
+		r.Header.Set("Authorization", "Bearer demo-ada")
+		w := httptest.NewRecorder()
+		s.routes().ServeHTTP(w, r)
+		check.Equal(t, host, w.Code, want)
+	}
+}
+
 // TestStoreAway has a store that does not answer: that is not a failure of the service.
 func TestStoreAway(t *testing.T) {
 	s, _ := assembled(t, settings(t))
 	get := func(method, path, body string) int {
-		r := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body))
+		r := httptest.NewRequestWithContext(t.Context(), method, "http://localhost"+path, strings.NewReader(body))
 		r.Header.Set("Authorization", "Bearer demo-ada")
 		w := httptest.NewRecorder()
 		s.routes().ServeHTTP(w, r)
