@@ -25,6 +25,7 @@ type subscriptions struct {
 	all       []*Subscription
 	turn      chan struct{}   // held during resources/subscribe and resources/unsubscribe
 	requested map[string]bool // resources that a legacy server was asked to watch; true: it has agreed
+	later     map[string]bool // resources of watchLater
 }
 
 func (l *subscriptions) add(ctx context.Context, asked mcp.SubscriptionFilter, stream bool) *Subscription {

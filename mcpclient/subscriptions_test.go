@@ -390,6 +390,23 @@ func TestNewSessionCannotWatch(t *testing.T) {
 	})
 }
 
+// A server that is busy when a session begins is asked again later, and the resource counts as changed.
+func TestNewSessionWatchesLater(t *testing.T) {
+	watching(t, func(t *testing.T, c *mcpclient.Client, s *sessionServer) {
+		sub := subscribed(t, t.Context(), c, onResources("file:///a"))
+		busy := 9
+		s.on("resources/subscribe", func(w http.ResponseWriter, _ *http.Request, _ message) bool {
+			if busy--; busy >= 0 {
+				w.WriteHeader(http.StatusServiceUnavailable)
+			}
+			return busy >= 0
+		})
+		s.forget()
+		ping(t, t.Context(), c)
+		wantChanges(t, sub, stale, mcp.Change{Kind: mcp.ResourceUpdated, URI: "file:///a"})
+	})
+}
+
 // A session that is lost while the resources are watched again is followed by another one, which watches them.
 func TestNewSessionIsLostWhileItWatches(t *testing.T) {
 	watching(t, func(t *testing.T, c *mcpclient.Client, s *sessionServer) {

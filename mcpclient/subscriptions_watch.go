@@ -5,12 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 
+	"github.com/mcpchain/mcpchain/internal/backoff"
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/lifecycle"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/streamable"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // watchFor asks a legacy server to watch the resources. Lists are watched without a request.
@@ -113,9 +117,9 @@ func (l *subscriptions) watchOne(ctx context.Context, method, uri string, o *cal
 	return err
 }
 
-// watchAgain asks a server that has forgotten everything to watch again. A resource that it refuses
-// does not affect the others. If the server cannot be asked about a resource, the subscriptions to it
-// end. An error means that the session or the connection is lost again, or that ctx has ended.
+// watchAgain asks a server that has forgotten everything to watch again. A resource that it refuses does not affect the
+// others. If the server cannot be asked about a resource now, watchLater asks; if it never can, the subscriptions to the
+// resource end. An error means that the session or the connection is lost again, or that ctx has ended.
 func (l *subscriptions) watchAgain(ctx context.Context) error {
 	release, err := l.acquireTurn(ctx)
 	if err != nil {
@@ -130,16 +134,76 @@ func (l *subscriptions) watchAgain(ctx context.Context) error {
 	for _, uri := range slices.Sorted(maps.Keys(wanted)) {
 		err := l.watch(ctx, []string{uri}, &callOptions{}, noSessions{})
 		switch {
-		case err == nil:
-		case wraps[*mcp.RPCError](err):
-			l.log.Warn("the server does not watch a resource any more", "error", err)
-		case endsSession(err) || ctx.Err() != nil:
+		case endsSession(err) || ctx.Err() != nil && err != nil:
 			return err
+		case isPassing(err):
+			l.life.StartSending(func() { l.watchLater(uri, err) })
 		default:
-			l.endWatching(uri, err)
+			l.watched(uri, err)
 		}
 	}
 	return nil
+}
+
+// watchLater asks the server after growing waits to watch a resource, until it answers, nothing subscribes to the
+// resource, or the session ends: the next one asks again. It does nothing if it is running for the resource.
+func (l *subscriptions) watchLater(uri string, err error) {
+	if !l.beginLater(uri) {
+		return
+	}
+	defer l.endLater(uri)
+	ctx := backoff.Unattended(l.life.Context())
+	for failures := 0; isPassing(err); failures++ {
+		wait := max(relisten.Delay(failures), backoff.Spread(streamable.RetryAfter(err)))
+		if backoff.Sleep(ctx, wait) != nil {
+			return
+		}
+		if _, wanted := l.watchedResources(); !wanted[uri] {
+			return
+		}
+		err = l.watch(ctx, []string{uri}, &callOptions{}, l.sessions)
+	}
+	if endsSession(err) || !l.life.IsOpen() {
+		return
+	}
+	l.watched(uri, err)
+	l.publish(mcp.Change{Kind: mcp.ResourceUpdated, URI: uri}) // it may have changed meanwhile
+}
+
+func (l *subscriptions) beginLater(uri string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.later[uri] {
+		return false
+	}
+	if l.later == nil {
+		l.later = map[string]bool{}
+	}
+	l.later[uri] = true
+	return true
+}
+
+func (l *subscriptions) endLater(uri string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.later, uri)
+}
+
+// isPassing reports whether the server could not be asked for a temporary reason.
+func isPassing(err error) bool {
+	status, ok := errors.AsType[*transport.HTTPError](err)
+	return ok && backoff.IsTransient(status.Status) && status.Status != http.StatusNotImplemented || wraps[*transport.BrokenError](err)
+}
+
+// watched handles the outcome of asking to watch a resource again.
+func (l *subscriptions) watched(uri string, err error) {
+	switch {
+	case err == nil:
+	case wraps[*mcp.RPCError](err):
+		l.log.Warn("the server does not watch a resource any more", "error", err)
+	default:
+		l.endWatching(uri, err)
+	}
 }
 
 // endsSession reports whether err says that the session or the connection is lost, or another user's.
