@@ -133,7 +133,7 @@ func (s *Sandbox) isOwn(source string) bool {
 	if err != nil {
 		return true
 	}
-	for _, own := range append([]string{s.scheme + "://" + s.host}, s.ancestors...) {
+	for _, own := range append([]string{s.origin.String()}, s.ancestors...) {
 		o, err := url.Parse(own)
 		if err != nil || !covers(u.Hostname(), o.Hostname()) {
 			continue
