@@ -3,6 +3,7 @@ package browsertest_test
 import (
 	"context"
 	"net/url"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -33,6 +34,12 @@ func notes(t *testing.T) (*peer.Protected, []string) {
 func (w *person) signInAt(p *peer.Protected, login string) (back string) {
 	w.t.Helper()
 	w.click(".card.sign_in button", "Sign in")
+	return w.browseAt(p, login)
+}
+
+// browseAt is signInAt after the button.
+func (w *person) browseAt(p *peer.Protected, login string) (back string) {
+	w.t.Helper()
 	issuer, err := url.Parse(p.Provider.Issuer)
 	check.Must(w.t, err)
 	w.see(".card .host.big", issuer.Host)
@@ -116,12 +123,17 @@ func TestServersOfUsers(t *testing.T) {
 	check.Equal(t, "tokens: the same two", server.Tokens(), 2)
 }
 
-// TestMoreAccess has a call wait until the person allows more at the provider, and another one be declined.
+// TestMoreAccess has a person refuse at the provider and begin again, and a call wait until they allow more there. Another one is
+// declined.
 func TestMoreAccess(t *testing.T) {
 	server, args := notes(t)
 	ada := enter(t, args...)
 	ada.click("#grants button", "Sign in")
-	ada.visit(ada.signInAt(server, "ada"), "You are signed in to notes")
+	refused := strings.Replace(ada.signInAt(server, "ada"), "code=", "error=access_denied&unused=", 1)
+	ada.visit(refused, "You are not signed in")
+	ada.click(".card.sign_in button", "Begin again")
+	ada.await("new URL(document.querySelector('.card a.button').href).searchParams.get('state') !== %s", check.Value(url.Parse(refused))(t).Query().Get("state"))
+	ada.visit(ada.browseAt(server, "ada"), "You are signed in to notes")
 	ada.gone(".card")
 	ada.ask("call add_note {}")
 	ada.click(".card.approval button", "Allow", ".card.sign_in", "The call of add_note waits until you are signed in.")

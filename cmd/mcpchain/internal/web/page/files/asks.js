@@ -16,7 +16,7 @@ export function card(ask, send) {
     title, ask.path?.length ? el("p", { class: "faint" }, `asked by ${ask.path.join(" › ")}`) : null,
     ...part.body, ask.expires ? el("p", { class: "faint" }, `Open until ${time(ask.expires)}.`) : null, trouble);
   const complain = (text) => { trouble.textContent = text; trouble.hidden = !text; };
-  let sent = false;
+  let sent = false, link; // to a page that a button has opened
   // A button that is disabled would lose the focus.
   const set = (value) => { sent = value; for (const b of buttons) b.setAttribute("aria-disabled", String(value)); };
   const press = async ({ body, check, after, open }) => {
@@ -28,7 +28,11 @@ export function card(ask, send) {
       const shown = await open().catch((failure) => complain(failure.message));
       set(false);
       if (!shown) return;
-      buttons[0].replaceWith(shown);
+      link?.remove();
+      link = shown;
+      buttons[0].before(shown);
+      buttons[0].className = "quiet";
+      buttons[0].textContent = "Begin again"; // the page may have been left, or have refused
       shown.focus();
       return;
     }
