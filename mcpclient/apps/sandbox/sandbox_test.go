@@ -61,6 +61,7 @@ func TestOrigins(t *testing.T) {
 		{"https://*.example-views.co.uk", "https://example.co.uk", true},
 		{"https://*.views.example.co.uk", "https://example.co.uk", false},
 		{"https://*.example.com", "https://app.example.com", false},
+		{"http://localhost:8081", "http://*.", false},
 		{"http://*.127.0.0.1:8081", "http://127.0.0.1:8080", false},
 		{"https://a.*.example.com", "https://example.org", false},
 		{"https://a.example.com/x", "https://example.com", false},
