@@ -48,23 +48,25 @@ type replyBlock struct {
 // event has the members of all kinds of events that matter here. Those of another JSON kind than
 // the API defines are taken as absent.
 type event struct {
-	Type    string          `json:"type"`
-	Index   int             `json:"index"`
-	Message *message        `json:"message"`
-	Block   json.RawMessage `json:"content_block"`
-	Delta   delta           `json:"delta"`
-	Usage   *usage          `json:"usage"`
+	Type    string           `json:"type"`
+	Index   int              `json:"index"`
+	Message *message         `json:"message"`
+	Block   json.RawMessage  `json:"content_block"`
+	Delta   delta            `json:"delta"`
+	Usage   *usage           `json:"usage"`
+	Error   *json.RawMessage `json:"error"`
 }
 
 // message is a message of the API; its content is empty at the start of a stream.
 type message struct {
-	Type    string          `json:"type"`
-	ID      string          `json:"id"`
-	Model   string          `json:"model"`
-	Stop    string          `json:"stop_reason"`
-	Details stopDetails     `json:"stop_details"`
-	Content json.RawMessage `json:"content"`
-	Usage   *usage          `json:"usage"`
+	Type    string           `json:"type"`
+	ID      string           `json:"id"`
+	Model   string           `json:"model"`
+	Stop    string           `json:"stop_reason"`
+	Details stopDetails      `json:"stop_details"`
+	Content json.RawMessage  `json:"content"`
+	Usage   *usage           `json:"usage"`
+	Error   *json.RawMessage `json:"error"`
 }
 
 // delta is a change of a block, or of the message.
@@ -134,6 +136,10 @@ func (a *answer) Event(_ string, data []byte) (done bool, err error) {
 		return false, fmt.Errorf("event stream: %w", err)
 	}
 	switch e.Type {
+	case "":
+		if e.Error != nil {
+			return false, &chat.Reported{Body: data}
+		}
 	case "message_start":
 		return false, a.start(e.Message)
 	case "content_block_start":
@@ -152,13 +158,16 @@ func (a *answer) Event(_ string, data []byte) (done bool, err error) {
 	return false, nil // ping, content_block_stop, and kinds that are unknown yet
 }
 
+// Complete implements [chat.Answer]: some gateways omit the last event.
+func (a *answer) Complete() bool { return a.stop != "" }
+
 // Whole implements [chat.Answer]: some gateways do not stream.
 func (a *answer) Whole(body []byte) error {
 	m := message{Usage: &a.usage}
 	switch err := decode(body, &m); {
 	case err != nil:
 		return err
-	case m.Type == "error":
+	case m.Type == "error", m.Type == "" && m.Error != nil: // the latter of gateways
 		return &chat.Reported{Body: body}
 	case m.Type != "message":
 		return errors.New("answer is not a message of the Messages API")

@@ -268,6 +268,8 @@ func TestFailures(t *testing.T) {
 		"too long":        {400, `{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 210000 tokens > 200000 maximum"}}`, model.ErrorTooLong, 1},
 		"invalid":         {400, `{"type":"error","error":{"type":"invalid_request_error","message":"tools.0: no"}}`, model.ErrorInvalid, 1},
 		"within a stream": {200, first + "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}\n\n", model.ErrorRateLimit, 1},
+		"of a gateway":    {200, `{"error":{"message":"no channel","code":503}}`, model.ErrorUnavailable, 2},
+		"in its stream":   {200, "event: error\ndata: {\"error\":{\"message\":\"no such key\",\"code\":401}}\n\n", model.ErrorAuth, 1},
 		"cut off":         {200, first, model.ErrorUnavailable, 1},
 		"not the API":     {200, `{"choices":[]}`, 0, 1},
 		"wrong order":     {200, first + "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":7,\"delta\":{}}\n\n", 0, 1},
@@ -371,6 +373,15 @@ func TestPiecesOfAnotherKind(t *testing.T) {
 		`data: {"type":"message_stop"}`))
 	check.Equal(t, "text that was shown", text, "Hi there")
 	check.That(t, len(reply.Message.Parts) == 2 && reply.Message.Text() == "Hi there" && reply.Message.Parts[1].Text == "Well", "got %+v", reply.Message.Parts)
+}
+
+// TestNoLastEvent holds that a reply with its reason to stop is complete: some gateways omit the event after it.
+func TestNoLastEvent(t *testing.T) {
+	reply, text := asked(t, fakehost.Streaming(
+		`data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":"Hello"}}`,
+		`data: {"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":5}}`,
+	))
+	check.That(t, text == "Hello" && reply.Finish == model.FinishStop, "got %q and %+v", text, reply)
 }
 
 // TestReasonBeforeLaterEvents keeps the reason for the end of a reply if a later event only counts:

@@ -243,6 +243,13 @@ func (x *exchange) next(events *sse.Reader) (sse.Event, error) {
 	return event, x.wrapError(CodeTruncated, err)
 }
 
+// mayEnd reports whether a stream that ends now with an error is good if its reply is complete: the host has broken it
+// off, or fallen silent.
+func (x *exchange) mayEnd() bool {
+	cause := context.Cause(x.ctx)
+	return cause == nil || errors.Is(cause, errIdle)
+}
+
 // sideLines keeps the lines of an event stream that are not fields of an event: some hosts send an error or the
 // complete answer as bare JSON.
 type sideLines struct {

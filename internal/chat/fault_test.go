@@ -274,20 +274,30 @@ func TestTimeouts(t *testing.T) {
 		}
 		<-r.Context().Done()
 	}
+	complete := func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		io.WriteString(w, chunk(`{"content":"x"}`, "stop")+"\n\n")
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+	}
 	for _, tt := range []struct {
 		name  string
 		host  http.HandlerFunc
-		code  string
+		code  string // "": no error
 		after time.Duration
-	}{{"no answer", hang, CodeTimeout, 5 * time.Minute}, {"a silent stream", silent, CodeIdle, 3*50*time.Second + time.Minute}} {
+	}{{"silence after a complete reply", complete, "", time.Minute}, {"no answer", hang, CodeTimeout, 5 * time.Minute}, {"a silent stream", silent, CodeIdle, 3*50*time.Second + time.Minute}} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h := newHost(t, tt.host)
 				defer h.Close()
 				c := h.client(t, openAI, &Options{Timeout: 5 * time.Minute, IdleTimeout: time.Minute})
 				start := time.Now()
-				wantCode(t, check.Err(c.Stream(t.Context(), hello(), Deltas{})), tt.code)
-				check.Equal(t, "the error came after", time.Since(start), tt.after)
+				if err := check.Err(c.Stream(t.Context(), hello(), Deltas{})); tt.code == "" {
+					check.Must(t, err)
+				} else {
+					wantCode(t, err, tt.code)
+				}
+				check.Equal(t, "the end came after", time.Since(start), tt.after)
 				check.Equal(t, "requests", h.Asked(), 1)
 			})
 		})

@@ -146,7 +146,7 @@ func (s *chatStream) end(err error) error {
 	switch {
 	case isTooLarge(err):
 		return s.exchange.tooLarge()
-	case s.answer.finish != "" && (streamEnded || s.exchange.ctx.Err() == nil):
+	case s.answer.finish != "" && (streamEnded || s.exchange.mayEnd()):
 		s.done = true // some hosts omit [DONE], or its blank line, and some break off after the reply
 		return nil
 	case streamEnded && !s.begun && json.Valid(s.sideLines.lines):

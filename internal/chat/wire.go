@@ -25,6 +25,7 @@ func NewWire(api string, next openai.HTTPDoer, o *Options) *Wire {
 type Answer interface {
 	Whole(body []byte) error                               // an answer in one piece
 	Event(kind string, data []byte) (done bool, err error) // an event of a stream
+	Complete() bool                                        // the stream may end here, though it is not done
 }
 
 // Reported is a failure that the host reports inside an answer.
@@ -80,6 +81,9 @@ func (x *exchange) post(url string, header http.Header, answer Answer) error {
 	events := x.events(x.newWatchedReader())
 	for !x.replyComplete {
 		event, err := x.next(events)
+		if err != nil && answer.Complete() && x.mayEnd() {
+			return nil
+		}
 		if err != nil {
 			return err
 		}

@@ -56,7 +56,7 @@ func (t Thoughts) Ask(r *model.Request, ask func(*model.Request) (*model.Respons
 	return reply, err
 }
 
-const refusedWarning = "the host refused the model's earlier thoughts, so they were left out: were the key or the model changed?"
+const refusedWarning = "the host refused the model's earlier thoughts, so they were left out: they belong to another key, model or history"
 
 // withoutRefused returns the history without known thoughts. It does not change history.
 func (t Thoughts) withoutRefused(history []run.Message, known refusals) []run.Message {
