@@ -125,16 +125,17 @@ func (t *Terminal) chooseLocked(ctx context.Context, q *screen.Choice) (byte, er
 
 // printChoice prints what a question is about.
 func (t *Terminal) printChoice(q *screen.Choice) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.endAnswerLocked()
-	for _, line := range q.Notes() {
-		if line.Unbroken {
-			t.printLocked([]string{t.paint.Text(line.Style, line.Text)})
-		} else {
-			t.noteLocked(line.Style, line.Text)
+	notes := q.Notes()
+	t.do(func(p *printer) {
+		p.endAnswer()
+		for _, line := range notes {
+			if line.Unbroken {
+				p.print([]string{t.paint.Text(line.Style, line.Text)})
+			} else {
+				p.note(line.Style, line.Text)
+			}
 		}
-	}
+	})
 }
 
 // choiceDialog asks for one of a few answers by its key.

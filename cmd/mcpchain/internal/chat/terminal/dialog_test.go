@@ -77,7 +77,7 @@ func TestRequestsEnd(t *testing.T) {
 	})
 	(&menu{terminal: m}).complete("/to")
 	m.cancel()
-	m.requests.Wait()
+	m.goroutines.Wait()
 	check.That(t, ended, "the request is still under way")
 }
 

@@ -48,7 +48,7 @@ func (m *menu) complete(before string) tea.Cmd {
 	m.cancel = cancel
 	answer := make(chan tea.Msg, 1)
 	request := m.request
-	m.terminal.requests.Go(func() {
+	m.terminal.goroutines.Go(func() {
 		defer cancel()
 		answer <- completionsMsg{request, before, completer(ctx, before)}
 	})

@@ -8,137 +8,149 @@ import (
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/markdown"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
-	"github.com/mcpchain/mcpchain/hosttext"
 )
 
+// printer prints what a [Terminal] shows, and sends messages to its model, in the order of the calls. It may have to wait
+// for room on the screen, so its methods run on a goroutine of its own.
+type printer struct {
+	terminal    *Terminal
+	answer      *markdown.Stream // nil: no answer has begun
+	answerShown bool             // the answer has lines on the screen
+}
+
+// run does the work of a terminal until the program has ended.
+func (p *printer) run() {
+	for {
+		select {
+		case do := <-p.terminal.work:
+			do(p)
+		case <-p.terminal.done:
+			return
+		}
+	}
+}
+
+// send sends a message to the model, and waits until the model accepts it.
+func (p *printer) send(m tea.Msg) { p.terminal.program.Send(m) }
+
 // printQuestion prints a question that was entered, with the prompt before its first line.
-func (t *Terminal) printQuestion(text string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	lines := screen.NoteLines(text, t.columns()-promptWidth)
+func (p *printer) printQuestion(text string) {
+	lines := screen.NoteLines(text, p.terminal.columns()-promptWidth)
 	for i, line := range lines {
 		lines[i] = strings.Repeat(" ", promptWidth) + line
 		if i == 0 {
-			lines[i] = t.paint.Text(screen.Person, prompt) + " " + line
+			lines[i] = p.terminal.paint.Text(screen.Person, prompt) + " " + line
 		}
 	}
-	t.printLocked(append([]string{""}, lines...))
+	p.print(append([]string{""}, lines...))
 }
 
-// AddAnswer implements [screen.Output].
-func (t *Terminal) AddAnswer(text string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.answer == nil {
-		t.answer, t.answerShown = markdown.New(max(1, t.columns()-1)), false // a full row would get a space, see printLocked
+// addAnswer adds a piece of an answer.
+func (p *printer) addAnswer(text string) {
+	if p.answer == nil {
+		p.answer, p.answerShown = markdown.New(max(1, p.terminal.columns()-1)), false // a full row would get a space, see printable
 	}
-	lines := t.answer.Add(text)
-	t.send(unfinishedMsg(t.withoutColours(t.answer.Rest())))
-	t.printAnswerLocked(lines)
+	lines := p.answer.Add(text)
+	p.send(unfinishedMsg(p.stripColours(p.answer.Rest())))
+	p.printAnswer(lines)
 }
 
-// EndAnswer implements [screen.Output].
-func (t *Terminal) EndAnswer() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.endAnswerLocked()
-}
-
-// endAnswerLocked prints the rest of the answer.
-func (t *Terminal) endAnswerLocked() {
-	if t.answer == nil {
+// endAnswer prints the rest of the answer.
+func (p *printer) endAnswer() {
+	if p.answer == nil {
 		return
 	}
-	lines := t.answer.End()
-	t.answer = nil
-	t.send(unfinishedMsg(nil))
-	t.printAnswerLocked(lines)
+	lines := p.answer.End()
+	p.answer = nil
+	p.send(unfinishedMsg(nil))
+	p.printAnswer(lines)
 }
 
-// printAnswerLocked prints finished lines of an answer, below a heading if they are its first.
-func (t *Terminal) printAnswerLocked(lines []string) {
+// printAnswer prints finished lines of an answer, below a heading if they are its first.
+func (p *printer) printAnswer(lines []string) {
 	if len(lines) == 0 {
 		return
 	}
-	if !t.answerShown {
-		lines = append([]string{"", t.paint.Text(screen.Model, "bot ›")}, lines...)
+	if !p.answerShown {
+		p.answerShown = true
+		p.print([]string{"", p.terminal.paint.Text(screen.Model, answerPrompt)})
 	}
-	t.answerShown = true
-	t.printLocked(t.withoutColours(lines))
+	p.print(p.stripColours(lines))
 }
 
-// withoutColours removes the colours from lines in place, unless the terminal has colours.
-func (t *Terminal) withoutColours(lines []string) []string {
-	if t.paint.Colours() {
+// stripColours returns lines without their colours if the terminal has none.
+func (p *printer) stripColours(lines []string) []string {
+	if p.terminal.paint.Colours() {
 		return lines
 	}
-	for i := range lines {
-		lines[i] = ansi.Strip(lines[i])
+	out := make([]string, len(lines))
+	for i, line := range lines {
+		out[i] = ansi.Strip(line)
 	}
-	return lines
+	return out
 }
 
-// noteLocked prints a note.
-func (t *Terminal) noteLocked(style screen.Style, text string) {
-	lines := screen.NoteLines(text, t.columns())
+// note ends an answer, and prints a note.
+func (p *printer) note(style screen.Style, text string) {
+	p.endAnswer()
+	lines := screen.NoteLines(text, p.terminal.columns())
 	for i := range lines {
-		lines[i] = t.paint.Text(style, lines[i])
+		lines[i] = p.terminal.paint.Text(style, lines[i])
 	}
-	t.printLocked(lines)
+	p.print(lines)
 }
 
-// printLocked prints lines into the scrollback, in portions that fit on the screen. It may wait for
-// room, see [Terminal.room]. It changes lines: the renderer counts no columns for a tab, and a row too many for a line
-// that fills its last row.
-func (t *Terminal) printLocked(lines []string) {
-	width := t.columns()
+// link ends an answer, and prints a text and an address, which gets a line of its own if both do not fit on one.
+func (p *printer) link(style screen.Style, text, address string) {
+	p.endAnswer()
+	shown := p.terminal.paint.Text(screen.Person, address)
+	if ansi.StringWidth(text)+1+ansi.StringWidth(shown) < p.terminal.columns() {
+		p.print([]string{p.terminal.paint.Text(style, text) + " " + shown})
+		return
+	}
+	p.note(style, text)
+	p.print([]string{"    " + shown})
+}
+
+// print prints lines into the scrollback, in portions for which there is room.
+func (p *printer) print(lines []string) {
 	for len(lines) > 0 {
-		portion := t.room()
-		n, rows := 0, 0
-		for ; n < len(lines) && (n == 0 || rows < portion); n++ {
-			lines[n] = expandTabs(lines[n])
-			columns := ansi.StringWidth(lines[n])
-			if columns > 0 && columns%width == 0 {
-				lines[n] += " "
-			}
-			rows += 1 + columns/width
-		}
-		t.send(tea.Println(strings.Join(lines[:n], "\n"))())
-		lines = lines[n:]
+		var portion []string
+		portion, lines = nextPortion(lines, p.terminal.columns(), p.room())
+		p.send(tea.Println(strings.Join(portion, "\n"))()) // the command only makes the message
 	}
+}
+
+// nextPortion returns the lines to print next, and the rest of lines. They fit into room rows of a screen; a line that is
+// higher is broken.
+func nextPortion(lines []string, width, room int) (portion, rest []string) {
+	for i, line := range lines {
+		line, height := printable(line, width)
+		if height <= room {
+			portion = append(portion, line)
+			room -= height
+			continue
+		}
+		if i > 0 {
+			return portion, lines[i:]
+		}
+		end := room*width - 1 // the last column stays free, see printable
+		return []string{ansi.Cut(line, 0, end)}, append([]string{ansi.Cut(line, end, ansi.StringWidth(line))}, lines[1:]...)
+	}
+	return portion, nil
+}
+
+// printable returns a line that bubbletea prints as it should, and its height in rows. bubbletea counts no columns for a
+// tab, so tabs become spaces. After a line it erases the rest of the row, and the last column of a full one, so a blank
+// follows that.
+func printable(line string, width int) (out string, height int) {
+	out = expandTabs(line)
+	columns := ansi.StringWidth(out)
+	if columns > 0 && columns%width == 0 {
+		out += " "
+	}
+	return out, 1 + columns/width
 }
 
 // expandTabs replaces each tab by four spaces, as the library for Markdown does.
 func expandTabs(line string) string { return strings.ReplaceAll(line, "\t", "    ") }
-
-// Link implements [screen.Linking]. The address gets a row of its own if both do not fit on one.
-func (t *Terminal) Link(style screen.Style, text, address string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.endAnswerLocked()
-	text = "  " + hosttext.Line(text, maxPrompt)
-	shown := t.paint.Text(screen.Person, hosttext.Line(address, maxAddress))
-	if ansi.StringWidth(text)+1+ansi.StringWidth(shown) < t.columns() {
-		t.printLocked([]string{t.paint.Text(style, text) + " " + shown})
-		return
-	}
-	t.noteLocked(style, text)
-	t.printLocked([]string{"    " + shown})
-}
-
-// maxAddress bounds a shown address, in characters.
-const maxAddress = 2000
-
-// Suggest implements [screen.Linking].
-func (t *Terminal) Suggest(text string) bool {
-	accepted := make(chan bool, 1)
-	t.send(suggestMsg{text, accepted})
-	select {
-	case ok := <-accepted:
-		return ok
-	case <-t.done:
-		return false
-	}
-}
-
-var _ screen.Linking = (*Terminal)(nil)

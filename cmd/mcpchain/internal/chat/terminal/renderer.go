@@ -123,8 +123,9 @@ const (
 // room returns how many rows can be printed at once. They are printed above the frame and have to
 // fit on the screen together with it, or the renderer loses lines. So room first waits until most
 // blank rows have been removed.
-func (t *Terminal) room() int {
-	t.send(syncMsg{})
+func (p *printer) room() int {
+	t := p.terminal
+	p.send(syncMsg{})
 	rows := 0
 	for start := time.Now(); time.Since(start) < maxShrinkWait; {
 		blank := 0

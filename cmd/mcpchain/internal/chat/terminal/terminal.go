@@ -19,7 +19,6 @@ import (
 	"github.com/charmbracelet/x/term"
 
 	"github.com/mcpchain/mcpchain/agent"
-	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/markdown"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 	"github.com/mcpchain/mcpchain/hosttext"
 )
@@ -37,9 +36,11 @@ type Options struct {
 
 const (
 	prompt         = "you ›"
+	answerPrompt   = "bot ›"
 	promptWidth    = 6   // columns of the prompt with a space
 	defaultColumns = 80  // if the width of the terminal is not known
 	maxNotice      = 200 // characters of a line of progress
+	maxLinkText    = 400 // characters before a link
 
 	// maxFrameWait bounds the wait for a frame that the renderer may leave out.
 	maxFrameWait = time.Second
@@ -58,15 +59,12 @@ type Terminal struct {
 	height     atomic.Int64
 	complete   atomic.Pointer[screen.Completer]
 	frame      frameHeight
-	requests   sync.WaitGroup // for completions
-	done       chan struct{}  // closed when program has ended
-	programErr error          // set before done is closed
+	work       chan func(*printer) // what is shown
+	goroutines sync.WaitGroup      // the printer, and requests for completions
+	done       chan struct{}       // closed when program has ended
+	programErr error               // set before done is closed
 
 	thinking screen.Thinking // used by Show alone
-
-	mu          sync.Mutex // guards the fields below, and the order of what is printed
-	answer      *markdown.Stream
-	answerShown bool // the answer has lines on the screen
 }
 
 // entry is a text that the person entered, or the end of the input.
@@ -82,6 +80,7 @@ func Open(ctx context.Context, o Options) *Terminal {
 		paint:   screen.NewPaint(o.Out),
 		entered: make(chan entry, 1),
 		asking:  make(chan struct{}, 1),
+		work:    make(chan func(*printer)),
 		done:    make(chan struct{}),
 	}
 	t.ctx, t.cancel = context.WithCancel(ctx)
@@ -102,15 +101,16 @@ func Open(ctx context.Context, o Options) *Terminal {
 	case <-t.output.drawn:
 	case <-t.done:
 	}
+	t.goroutines.Go((&printer{terminal: t}).run)
 	return t
 }
 
-// Close stops drawing and restores the terminal.
+// Close stops drawing, after what was to be shown, and restores the terminal.
 func (t *Terminal) Close() error {
-	t.program.Quit()
+	t.send(tea.Quit())
 	<-t.done
 	t.cancel()
-	t.requests.Wait()
+	t.goroutines.Wait()
 	if t.programErr != nil {
 		return fmt.Errorf("terminal: %w", t.programErr)
 	}
@@ -133,10 +133,8 @@ func (t *Terminal) Attended() bool { return true }
 
 // Note implements [screen.Screen].
 func (t *Terminal) Note(style screen.Style, format string, args ...any) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.endAnswerLocked()
-	t.noteLocked(style, fmt.Sprintf(format, args...))
+	text := fmt.Sprintf(format, args...)
+	t.do(func(p *printer) { p.note(style, text) })
 }
 
 // List implements [screen.Screen].
@@ -148,6 +146,30 @@ func (t *Terminal) List(style screen.Style, format string, args ...any) {
 func (t *Terminal) Deliver(text string) {
 	t.AddAnswer(text)
 	t.EndAnswer()
+}
+
+// AddAnswer implements [screen.Output].
+func (t *Terminal) AddAnswer(text string) { t.do(func(p *printer) { p.addAnswer(text) }) }
+
+// EndAnswer implements [screen.Output].
+func (t *Terminal) EndAnswer() { t.do((*printer).endAnswer) }
+
+// Link implements [screen.Linking].
+func (t *Terminal) Link(style screen.Style, text, address string) {
+	text = "  " + hosttext.Line(text, maxLinkText)
+	t.do(func(p *printer) { p.link(style, text, address) })
+}
+
+// Suggest implements [screen.Linking].
+func (t *Terminal) Suggest(text string) bool {
+	accepted := make(chan bool, 1)
+	t.send(suggestMsg{text, accepted})
+	select {
+	case ok := <-accepted:
+		return ok
+	case <-t.done:
+		return false
+	}
 }
 
 // Progress implements [screen.Screen].
@@ -162,7 +184,7 @@ func (t *Terminal) Question(ctx context.Context) (string, error) {
 	case e := <-t.entered:
 		t.awaitBusyFrame()
 		if e.err == nil {
-			t.printQuestion(e.text)
+			t.do(func(p *printer) { p.printQuestion(e.text) })
 		}
 		return e.text, e.err
 	case <-ctx.Done():
@@ -209,6 +231,16 @@ func (t *Terminal) columns() int {
 	return defaultColumns
 }
 
-// send sends a message to the model, and waits until the model accepts it. The messages of a goroutine stay in order.
-// After the end of the program they are dropped.
-func (t *Terminal) send(m tea.Msg) { t.program.Send(m) }
+// do has the printer do something after everything that it was given before, and waits until it begins. After the end of
+// the program, nothing is done.
+func (t *Terminal) do(work func(*printer)) {
+	select {
+	case t.work <- work:
+	case <-t.done:
+	}
+}
+
+// send sends a message to the model after everything that was shown before.
+func (t *Terminal) send(m tea.Msg) { t.do(func(p *printer) { p.send(m) }) }
+
+var _ screen.Linking = (*Terminal)(nil)
