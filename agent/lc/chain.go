@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/tmc/langchaingo/chains"
 	"github.com/tmc/langchaingo/llms"
@@ -11,8 +12,6 @@ import (
 	"github.com/tmc/langchaingo/schema"
 
 	"github.com/mcpchain/mcpchain/agent"
-	"github.com/mcpchain/mcpchain/agent/internal/convert"
-	"github.com/mcpchain/mcpchain/agent/run"
 )
 
 // The keys of a chain.
@@ -21,26 +20,21 @@ const (
 	outputKey = "output"
 )
 
-// Messages returns a history of langchaingo as the input of an agent. Content of types that are not
-// langchaingo's own is left out.
-func Messages(messages ...llms.MessageContent) []run.Message {
-	all, _ := convert.FromLLMS(messages)
-	return all
-}
-
 // Chain returns a chain that gives the text "input" to the agent and returns its answer as "output".
 // The options are for each run. The chain may be used concurrently.
 //
 // The chain has no memory. With [agent.WithRun] its calls are one conversation, which the agent's
-// store keeps.
+// store keeps, so that only one of them can run at a time.
 //
-// [chains.WithStreamingFunc] gets the text of the agent's model if the model streams, without the
-// text of sub-agents. Options for the model are refused: they belong to [agent.Options.Model]. If
+// If the model streams, [chains.WithStreamingFunc] gets the text of each of its turns, also what it says before tool calls,
+// but not the text of sub-agents. Options for the model are refused: they belong to [agent.Options.Model]. If
 // the run waits for a person, the error matches [agent.ErrWaiting]: [agent.Agent.Questions] has the
 // questions of a stored run, and [agent.Agent.Resume] takes the replies.
-func Chain(a *agent.Agent, opts ...agent.RunOption) chains.Chain { return &chain{a, opts} }
+func Chain(a *agent.Agent, opts ...agent.RunOption) chains.Chain {
+	return &chain{a, slices.Clone(opts)}
+}
 
-// chain is the chain of [Chain].
+// chain implements [chains.Chain].
 type chain struct {
 	agent   *agent.Agent
 	options []agent.RunOption
@@ -52,7 +46,7 @@ func (*chain) GetInputKeys() []string { return []string{inputKey} }
 
 func (*chain) GetOutputKeys() []string { return []string{outputKey} }
 
-// Call runs the agent. It is for [chains.Call].
+// Call runs the agent.
 func (c *chain) Call(ctx context.Context, inputs map[string]any, options ...chains.ChainCallOption) (map[string]any, error) {
 	text, ok := inputs[inputKey].(string)
 	if !ok {
@@ -70,9 +64,10 @@ func (c *chain) Call(ctx context.Context, inputs map[string]any, options ...chai
 }
 
 // run runs the agent and returns its answer. If the streaming function fails, the work on the run
-// ends. A run that waits for a person is left as it is.
+// ends.
 func (c *chain) run(ctx context.Context, text string, stream streamFunc) (string, error) {
 	answer := ""
+	var waitErr error // the run waits for a person, unless a reply has come: then it continues
 	for event, err := range c.agent.Events(ctx, agent.Text(text), c.options...) {
 		if err != nil {
 			return "", err
@@ -87,21 +82,21 @@ func (c *chain) run(ctx context.Context, text string, stream streamFunc) (string
 			}
 		case *agent.Suspended:
 			if len(e.Path) == 0 {
-				return "", fmt.Errorf("run %q: %w", e.Run, agent.ErrWaiting)
+				waitErr = fmt.Errorf("run %q: %w", e.Run, agent.ErrWaiting)
 			}
 		case *agent.Output:
 			if len(e.Path) == 0 {
-				answer = e.Text
+				answer, waitErr = e.Text, nil
 			}
 		}
 	}
-	return answer, nil
+	return answer, waitErr
 }
 
 // streamFunc is a streaming function of langchaingo.
 type streamFunc = func(ctx context.Context, chunk []byte) error
 
-// streamOption returns the streaming function of a call. Other options are an error.
+// streamOption returns the streaming function of a call, nil for none. Any other option is an error.
 func streamOption(options []chains.ChainCallOption) (streamFunc, error) {
 	set := chains.GetLLMCallOptions(options...)
 	if len(set) > 1 { // the streaming function is always one of them

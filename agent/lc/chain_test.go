@@ -49,6 +49,26 @@ func TestChainWaits(t *testing.T) {
 	check.Equal(t, "answer", result.Output, "Take sunglasses.")
 }
 
+// promptPerson stores a reply as soon as a run waits for one.
+type promptPerson struct {
+	record.Store
+}
+
+func (s promptPerson) Append(ctx context.Context, l record.Lease, head run.Head, records []run.Record, replies ...run.Reply) error {
+	if err := s.Store.Append(ctx, l, head, records, replies...); err != nil || head.Status != run.StatusWaiting {
+		return err
+	}
+	return s.Store.Reply(ctx, head.Key, []run.Reply{{Question: head.QuestionIDs[0], Action: run.ActionAllow}})
+}
+
+// A run that gets a reply before its process has left it continues.
+func TestChainContinues(t *testing.T) {
+	model := play(uses("1", "forecast", `{"city":"Oslo"}`), says("Take sunglasses."))
+	a := newAgent(t, model, &agent.Options{Tools: []adapter.Source{forecast()}, Person: agent.Person{Approve: agent.AskPerson}, Durable: agent.Durable{Store: promptPerson{record.NewMemory()}}})
+	answer := check.Value(chains.Run(t.Context(), lc.Chain(a, agent.WithRun("ada")), "What do I need?"))(t)
+	check.Equal(t, "answer", answer, "Take sunglasses.")
+}
+
 func TestChainRefuses(t *testing.T) {
 	stop := errors.New("stop")
 	streaming := chains.WithStreamingFunc(func(context.Context, []byte) error { return stop })

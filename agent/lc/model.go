@@ -27,6 +27,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/internal/convert"
 	"github.com/mcpchain/mcpchain/agent/model"
+	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/bound"
 )
 
@@ -270,4 +271,12 @@ func noTools(m llms.Model) error {
 	}
 	return fmt.Errorf("langchaingo's provider %s does not send tools to its model; "+
 		"use package openaimodel with the provider's OpenAI-compatible URL%s", path, compatibleURL[path])
+}
+
+// Messages returns a history of langchaingo as the input of an agent. Consecutive messages of the model become one, and so
+// do those of tools. Content of types that are not langchaingo's own is left out; other content that has no equivalent is
+// converted as far as possible. The data of media is shared with the history.
+func Messages(messages ...llms.MessageContent) []run.Message {
+	all, _ := convert.FromLLMS(messages)
+	return all
 }

@@ -7,26 +7,24 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
-
-	jsonv2 "github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Head is the summary of a run that a store can read without its records. The agent writes it with
-// each append, except for Epoch, HeldUntil, TTL and ReplyCount, which belong to the store.
+// each append, except for Epoch, HeldUntil, TTL and ReplyCount, which belong to the store. Its JSON keeps the names that
+// stored runs have.
 type Head struct {
 	Key         Key       `json:"key"`
-	Agent       string    `json:"agent,omitzero"` // the name by which package agent finds the agent
+	Agent       string    `json:"agent,omitzero"` // Options.Name of the agent
 	Status      Status    `json:"status"`
 	QuestionIDs []string  `json:"asks,omitempty"`    // ids of the open questions
 	Wake        time.Time `json:"wake,omitzero"`     // when a waiting run continues without a reply
 	Seq         uint64    `json:"seq"`               // number of the last record
-	Snapshot    uint64    `json:"snapshot,omitzero"` // number of the last snapshot, 0 if there is none
+	Snapshot    uint64    `json:"snapshot,omitzero"` // number of the last record that has a snapshot, 0 if there is none
 	Created     time.Time `json:"created,omitzero"`
 	Updated     time.Time `json:"updated,omitzero"`
 
-	// Questions has the open questions as a JSON array, in the order of QuestionIDs. It is
-	// empty if they exceed 2 KiB, and in a store that encrypts: load the run for them.
+	// Questions has the open questions as a JSON array, in the order of QuestionIDs. It may be empty although there are
+	// some: if they exceed 2 KiB, in a store that encrypts, or in a head of an older version. Then load the run.
 	Questions json.RawMessage `json:"questions,omitempty"`
 
 	// Takeovers counts the consecutive processes that took over the run and died without progress.
@@ -43,12 +41,12 @@ type Head struct {
 	ReplyCount int `json:"answers,omitzero"`
 }
 
-// MaxLead is the tolerance of [Head.HeldAt]: a lease that ends later than now + TTL + MaxLead is
-// void. A store that decides who holds a run uses it.
+// MaxLead is the tolerance of [Head.HeldAt]: a valid lease ends at most so much later than one that was taken now. A store
+// that decides who holds a run uses it, too.
 const MaxLead = time.Second
 
-// HeldAt reports whether a process holds the run at that time. A lease that ends later than one
-// taken now could end is void: the clock was set back, and the holder may be long dead.
+// HeldAt reports whether a process holds the run at that time. A lease that ends too late for its TTL is void: the
+// clock was set back, and the holder may be long dead.
 func (h Head) HeldAt(now time.Time) bool {
 	return now.Before(h.HeldUntil) && (h.TTL <= 0 || !h.HeldUntil.After(now.Add(h.TTL+MaxLead)))
 }
@@ -62,9 +60,8 @@ func (h Head) Due(now time.Time) bool {
 	return h.Status == StatusRunning || h.ReplyCount > 0 || !h.Wake.IsZero() && !now.Before(h.Wake)
 }
 
-// DueSince returns when a due run ([Head.Due]) became due: at its last change if it is running or
-// has a reply, else at Wake. A reply is not a change, so a run that waited for a reply counts as
-// due since it began to wait.
+// DueSince returns the time by which due runs ([Head.Due]) are ordered: of the last change if the run is running or has a
+// reply, else Wake. The run may have become due later: when its lease ended, or with the reply, which leaves Updated as it is.
 func (h Head) DueSince() time.Time {
 	if h.Status == StatusRunning || h.ReplyCount > 0 {
 		return h.Updated
@@ -86,10 +83,16 @@ func (k Key) Check() error {
 	if k.ID == "" {
 		return errors.New("id is empty")
 	}
-	for _, name := range []string{k.ID, k.Tenant} {
-		if len(name) > maxName || !utf8.ValidString(name) || strings.ContainsRune(name, 0) {
-			return fmt.Errorf("id and tenant have to be UTF-8 without U+0000, of at most %d bytes", maxName)
-		}
+	if err := checkName("id", k.ID); err != nil {
+		return err
+	}
+	return checkName("tenant", k.Tenant)
+}
+
+// checkName checks a part of a key.
+func checkName(part, name string) error {
+	if len(name) > maxName || !utf8.ValidString(name) || strings.ContainsRune(name, 0) {
+		return fmt.Errorf("%s is not UTF-8 without U+0000, of at most %d bytes", part, maxName)
 	}
 	return nil
 }
@@ -97,62 +100,14 @@ func (k Key) Check() error {
 // Status is the status of a run.
 type Status string
 
-// A run is running (even if no process works on it), or waiting for replies or until a time, until it is
-// finished (it has its output), failed or cancelled. A new input starts a run that has ended again.
+// The statuses of a run. A new input starts a run again that has ended.
 const (
-	StatusRunning   Status = "running"
-	StatusWaiting   Status = "waiting"
-	StatusFinished  Status = "done"
-	StatusFailed    Status = "failed"
-	StatusCancelled Status = "cancelled"
+	StatusRunning   Status = "running"   // it can continue, even if no process works on it
+	StatusWaiting   Status = "waiting"   // for replies, or until Head.Wake
+	StatusFinished  Status = "done"      // it has its output
+	StatusFailed    Status = "failed"    // it has ended with an error
+	StatusCancelled Status = "cancelled" // it was ended by a request
 )
 
 // Ended reports whether the run has ended.
 func (s Status) Ended() bool { return s == StatusFinished || s == StatusFailed || s == StatusCancelled }
-
-// Record is one change of a run, as it is stored. It is immutable, so a store may share it.
-type Record struct {
-	Seq  uint64 // from 1
-	At   time.Time
-	JSON json.RawMessage // the whole record, with its number and time, on one line
-}
-
-// MarshalJSON returns JSON as it is.
-func (r Record) MarshalJSON() ([]byte, error) {
-	if len(r.JSON) == 0 {
-		return nil, fmt.Errorf("write record %d: it has no JSON", r.Seq)
-	}
-	return r.JSON, nil
-}
-
-// UnmarshalJSON copies the JSON, after checking that it is a record, of any version.
-func (r *Record) UnmarshalJSON(data []byte) error {
-	var e struct {
-		Seq  uint64    `json:"seq"`
-		At   time.Time `json:"at"`
-		Kind string    `json:"kind"`
-		Data present   `json:"data"`
-	}
-	if err := jsonv2.Unmarshal(data, &e, format); err != nil {
-		return fmt.Errorf("read record: %w", err)
-	}
-	if e.Kind == "" || !e.Data {
-		return fmt.Errorf("read record: record %d has no kind or no data", e.Seq)
-	}
-	*r = Record{Seq: e.Seq, At: e.At, JSON: append(json.RawMessage(nil), data...)}
-	return nil
-}
-
-// present is a member whose value does not matter.
-type present bool
-
-// UnmarshalJSONFrom skips the value.
-func (p *present) UnmarshalJSONFrom(d *jsontext.Decoder) error {
-	*p = true
-	return d.SkipValue()
-}
-
-var (
-	_ json.Marshaler   = Record{}
-	_ json.Unmarshaler = (*Record)(nil)
-)

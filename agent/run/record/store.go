@@ -62,9 +62,8 @@ type Store interface {
 	// Release ends a lease. It does nothing if the lease is not the latest.
 	Release(ctx context.Context, lease Lease) error
 
-	// List returns runs in order of their last change, newest first. With [Query.DueAt] the run
-	// that has been due for the longest time comes first ([run.Head.DueSince]). Runs with equal
-	// times are ordered by tenant and id.
+	// List returns runs in order of their last change, newest first. With [Query.DueAt] the order is that of
+	// [run.Head.DueSince], the earliest first. Runs with equal times are ordered by tenant and id.
 	//
 	// The loop body may call the store. If a run that the query may select cannot be read, List
 	// yields a head that has only its key, which is zero if that cannot be read either, with an
