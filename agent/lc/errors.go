@@ -3,6 +3,7 @@ package lc
 import (
 	"context"
 	"errors"
+	"net"
 	"regexp"
 	"strconv"
 	"strings"
@@ -44,13 +45,19 @@ func kindOf(err error) model.ErrorKind {
 			return model.ErrorTooLong
 		}
 	}
-	m := statusText.FindStringSubmatch(text)
-	if m == nil {
-		return 0 // another failure
+	if m := statusText.FindStringSubmatch(text); m != nil {
+		status, _ := strconv.Atoi(m[1])
+		return convert.KindOfStatus(status)
 	}
-	status, _ := strconv.Atoi(m[1])
-	return convert.KindOfStatus(status)
+	failure, isNet := errors.AsType[net.Error](err)
+	switch {
+	case isNet && failure.Timeout(), strings.Contains(text, "request timeout: "): // the latter of openai, as below
+		return model.ErrorTimeout
+	case isNet, strings.Contains(text, "network error: "):
+		return model.ErrorUnavailable
+	}
+	return 0 // another failure
 }
 
 // statusText matches a status in the errors of langchaingo's providers.
-var statusText = regexp.MustCompile(`(?:status code:?|googleapi: error|http error:?) ([45]\d\d)\b`)
+var statusText = regexp.MustCompile(`(?:status ?code:?|googleapi: error|http error:?) ([45]\d\d)\b`)

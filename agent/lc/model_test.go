@@ -4,6 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"syscall"
 	"testing"
 	"testing/synctest"
 
@@ -55,6 +59,11 @@ func TestFailures(t *testing.T) {
 		{errors.New("API returned unexpected status code: 408"), model.ErrorTimeout},
 		{errors.New("API returned unexpected status code: 400: bad"), model.ErrorInvalid},
 		{errors.New("status code: 400: the maximum context length is 5 tokens"), model.ErrorTooLong},
+		{errors.New("operation error Bedrock Runtime: InvokeModel, https response error StatusCode: 429, RequestID: 1, ThrottlingException: no"), model.ErrorRateLimit},
+		{fmt.Errorf("send request: %w", &url.Error{Op: "Post", Err: syscall.ECONNREFUSED}), model.ErrorUnavailable},
+		{fmt.Errorf("send request: %w", &url.Error{Op: "Post", Err: os.ErrDeadlineExceeded}), model.ErrorTimeout},
+		{errors.New("network error: failed to reach API server"), model.ErrorUnavailable},
+		{errors.New("request timeout: network operation exceeded timeout"), model.ErrorTimeout},
 		{errors.New("no status"), 0},
 		{llms.NewError(llms.ErrCodeQuotaExceeded, "acme", "no money"), model.ErrorAuth},
 		{llms.NewError(llms.ErrCodeContentFilter, "acme", "no"), model.ErrorRefused},
