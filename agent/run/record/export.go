@@ -133,7 +133,9 @@ func (p plain) MarshalJSON() ([]byte, error) { return json.Marshal(p.v) }
 // holder. Before it stores anything it verifies the checksum, and that the records produce the
 // head. The error matches [ErrExists] if there is a run with that key. If the import ends halfway,
 // the store may have a part of the run, which stays held, so that nobody continues it. Another import
-// replaces it. Unless only its replies are missing it looks failed, and [DeleteEnded] deletes it after a day.
+// replaces it, and also what an import of the same run that is still under way has stored: then that one
+// fails, unless it was just complete. Unless only its replies are missing, a part looks failed, and
+// [DeleteEnded] deletes it after a day.
 func Import(ctx context.Context, store Store, r io.Reader) (run.Key, error) {
 	in, err := readExport(r)
 	if err != nil {
