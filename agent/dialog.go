@@ -204,7 +204,7 @@ func (d *dialog) newReply(got *model.Response) *reply {
 	m.Role = run.RoleAssistant
 	m.Model = excerpt.CutAt(cmp.Or(m.Model, d.agent.info.Name), maxWord)
 	m.At = time.Now().UTC().Truncate(time.Millisecond)
-	m.Parts = d.tally.ids.assign(m.Parts, d.rec.state.History)
+	m.Parts = d.tally.ids.assign(m.Parts, d.rec.state.History, d.rec.state.Spent.Calls)
 	r := &reply{
 		message:  m,
 		id:       excerpt.CutAt(got.ID, maxWord),

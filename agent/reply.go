@@ -59,8 +59,9 @@ type callIDs struct {
 	number   int // in the last id that was made here
 }
 
-// assign gives a new id to each call of a reply that has none, or one that is taken or not UTF-8.
-func (c *callIDs) assign(parts []run.Part, history []run.Message) []run.Part {
+// assign gives a new id to each call of a reply that has none, or one that is taken or not UTF-8. past is
+// the number of calls of earlier turns, some of which a compacted history does not have any more.
+func (c *callIDs) assign(parts []run.Part, history []run.Message, past int) []run.Part {
 	if c.known == nil {
 		c.known = map[string]bool{}
 	}
@@ -85,6 +86,7 @@ func (c *callIDs) assign(parts []run.Part, history []run.Message) []run.Part {
 		return parts
 	}
 	parts = slices.Clone(parts)
+	c.number = max(c.number, len(c.known), past)
 	for _, i := range unnamed {
 		parts[i].ID = c.fresh()
 	}
@@ -93,7 +95,6 @@ func (c *callIDs) assign(parts []run.Part, history []run.Message) []run.Part {
 
 // fresh returns an id that no call has.
 func (c *callIDs) fresh() string {
-	c.number = max(c.number, len(c.known))
 	for {
 		c.number++
 		if id := "call_" + strconv.Itoa(c.number); !c.known[id] {

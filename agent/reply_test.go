@@ -23,7 +23,7 @@ func TestCallIDs(t *testing.T) {
 		for _, id := range []string{"", good[0], good[0], "old", good[1], "", "\xff"} {
 			given = append(given, call(id))
 		}
-		got := ids.assign(given, history)
+		got := ids.assign(given, history, 0)
 		for i, p := range got[1:] {
 			check.That(t, !taken[p.ID] && p.ID != "\xff", "turn %d, call %d: id %q is empty, taken or no text", turn, i, p.ID)
 			taken[p.ID] = true
@@ -32,6 +32,9 @@ func TestCallIDs(t *testing.T) {
 			"turn %d: good ids were changed, or those of the caller: %+v, %+v", turn, got, given)
 		history = append(history, run.Message{Role: run.RoleAssistant, Parts: got})
 	}
+	var next callIDs // of another process, after a compaction
+	got := next.assign([]run.Part{call("")}, history[len(history)-1:], len(taken))
+	check.That(t, !taken[got[0].ID], "got the id %q, which an earlier call of the run has", got[0].ID)
 }
 
 // What a model counts may be anything.
