@@ -2,8 +2,10 @@
 
 const reserved = "ui/notifications/sandbox-";
 
-// Bounds of what a view sends: characters, and waiting messages. A batch has at least one message.
+// Bounds of what a view sends: bytes, and waiting messages. A batch has at least one message.
 const most = { message: 900_000, waiting: 4_000_000, count: 2000, batch: 500_000 };
+
+const bytes = (text) => new TextEncoder().encode(text).length;
 
 // heightOf returns the height of a frame for the one that its view wants, in pixels: 60 to 600, or to another limit.
 export const heightOf = (wanted, limit = 600) => Math.min(limit, Math.max(60, Math.ceil(wanted)));
@@ -32,7 +34,7 @@ export class Frame {
   #loaded = false; // the frame has the document
   #over = false; // no more messages are taken
   #queue = []; // texts of messages to say
-  #waiting = 0; // characters of these
+  #waiting = 0; // bytes of these
   #said = 0; // messages before these
   #sending = false;
 
@@ -62,12 +64,13 @@ export class Frame {
     } catch {
       return true;
     }
-    if (text.length > most.message) {
+    const size = bytes(text);
+    if (size > most.message) {
       if (message.id !== undefined && message.method) this.post({ jsonrpc: "2.0", id: message.id, error: { code: -32000, message: "the message is too large" } });
       return true;
     }
     this.#queue.push(text);
-    this.#waiting += text.length;
+    this.#waiting += size;
     if (this.#queue.length > most.count || this.#waiting > most.waiting) {
       this.end();
       this.#on.flooded();
@@ -97,9 +100,9 @@ export class Frame {
   #next() {
     const batch = [];
     let size = 0;
-    while (this.#queue.length > 0 && (size === 0 || size + this.#queue[0].length < most.batch)) {
+    while (this.#queue.length > 0 && (size === 0 || size + bytes(this.#queue[0]) < most.batch)) {
       batch.push(this.#queue.shift());
-      size += batch.at(-1).length;
+      size += bytes(batch.at(-1));
     }
     this.#waiting -= size;
     return batch;
@@ -118,7 +121,7 @@ export class Frame {
       return;
     }
     this.#queue.unshift(...batch);
-    this.#waiting += batch.reduce((sum, text) => sum + text.length, 0);
+    this.#waiting += batch.reduce((sum, text) => sum + bytes(text), 0);
     await new Promise((resolve) => { setTimeout(resolve, 1000); });
   }
 

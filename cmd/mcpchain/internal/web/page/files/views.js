@@ -1,7 +1,7 @@
 // Views of tools' results, each in a frame of another origin. What a view sends is a server's.
 
 import * as api from "./api.js";
-import { el, fresh, isSafe } from "./tree.js";
+import { el, fresh, isRepeated, isSafe } from "./tree.js";
 import { callNode } from "./calls.js";
 import { guard, unguard } from "./focus.js";
 import { random } from "./hub.js";
@@ -136,15 +136,16 @@ export class Views {
   #question(q) {
     const key = `${q.session} ${q.ask}`;
     const title = el("h3", { id: fresh("card") }, "The view of ", el("strong", {}, q.server), q.kind === "link" ? " wants to open a page" : " wants to write to the model in your name");
-    const reply = async (yes) => {
+    const reply = async (click, yes) => {
+      if (isRepeated(click)) return; // of the card that was here before
       this.#drop(key);
       if (yes && q.kind === "link" && isSafe(q.href)) window.open(q.href, "_blank", "noopener,noreferrer");
       await api.answerView(q.session, q.ask, yes).catch((failure) => this.#on.complain(failure.message));
     };
     const node = el("form", { class: "card view-ask", "aria-labelledby": title.id, submit: (event) => event.preventDefault() }, title,
       el("blockquote", { class: "says", dir: "auto" }, q.text),
-      el("div", { class: "row" }, el("button", { type: "button", click: () => reply(true) }, q.kind === "link" ? "Open the page" : "Send it"),
-        el("button", { type: "button", class: "quiet", click: () => reply(false) }, "Refuse")));
+      el("div", { class: "row" }, el("button", { type: "button", click: (e) => reply(e, true) }, q.kind === "link" ? "Open the page" : "Send it"),
+        el("button", { type: "button", class: "quiet", click: (e) => reply(e, false) }, "Refuse")));
     this.#cards.set(key, this.#on.show(node, title.textContent));
   }
 
