@@ -47,7 +47,7 @@ func unasked(q *run.Question) run.Reply {
 	case run.QuestionApproval, run.QuestionSampling:
 		return q.Deny(ErrInputEnded.Error())
 	}
-	return q.Cancel()
+	return run.Reply{Question: q.ID, Action: run.ActionCancel}
 }
 
 // words are the answers for which a person may type the first letter.
@@ -119,7 +119,7 @@ func (t *Terminal) fillInLocked(ctx context.Context, q *run.Question) (run.Reply
 		value, err := t.fieldLocked(ctx, f)
 		switch {
 		case ctx.Err() != nil || errors.Is(err, ErrInputEnded):
-			return q.Cancel(), err
+			return run.Reply{Question: q.ID, Action: run.ActionCancel}, err
 		case err != nil:
 			return t.declineLocked(q, err), nil
 		case value != nil:
@@ -209,8 +209,9 @@ func (t *Terminal) openLocked(ctx context.Context, q *run.Question) (run.Reply, 
 func (t *Terminal) doubtLocked(ctx context.Context, q *run.Question) (run.Reply, error) {
 	key, err := t.chooseLocked(ctx, []string{"y", "n"}, "It is not known whether %s%s ran with %s. Did it? y or n:",
 		hosttext.Quote(q.Tool), on(q.Server), hosttext.JSONLine(string(q.Arguments)))
+	reply := run.Reply{Question: q.ID, Action: run.ActionRan}
 	if key == "n" {
-		return q.NotRun(), err
+		reply.Action = run.ActionNotRun
 	}
-	return q.Ran(""), err
+	return reply, err
 }

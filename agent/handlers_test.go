@@ -306,7 +306,7 @@ func TestQuestionThatOutlivesItsCalls(t *testing.T) {
 		patient := func(ctx context.Context, q *run.Question) (run.Reply, error) {
 			close(asking)
 			<-ctx.Done()
-			return q.Cancel(), nil
+			return run.Reply{Action: run.ActionCancel}, nil
 		}
 		model := play(uses(toolCall("1", "hasty", "{}"), sleep("2", 5)), says("done"))
 		a := withTools(t, model, toolset, &agent.Options{Person: agent.Person{Reply: patient}, ParallelWrites: true})

@@ -137,9 +137,9 @@ func (l *life) doubt(ctx context.Context, q *run.Question) run.Reply {
 		log.Fatalf("got the doubt %+v, want how often and when the call was sent", q)
 	}
 	if l.tell(ctx, number(q.Arguments), "") == "0" {
-		return q.NotRun()
+		return run.Reply{Question: q.ID, Action: run.ActionNotRun}
 	}
-	return q.Ran(noted)
+	return run.Reply{Question: q.ID, Action: run.ActionKnown, Reason: noted}
 }
 
 // tell tells the world of a question, and returns how often the world has done what it is about.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/mcpchain/mcpchain/agent/compact"
+	"github.com/mcpchain/mcpchain/agent/internal/returned"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/ledger"
@@ -139,7 +140,7 @@ func (d *dialog) warnOfTruncation(q *model.Request, used run.Usage) {
 func (d *dialog) compact() error {
 	budget := compact.Budget{Window: d.agent.learnt.window.Load()}
 	if last := d.rec.state.Last; !last.Estimated && 0 < last.Messages && last.Messages <= len(d.rec.state.History) {
-		returned := int64(d.rec.state.History[last.Messages-1].ReturnedSize()) / meanTokenBytes
+		returned := int64(returned.Size(&d.rec.state.History[last.Messages-1])) / meanTokenBytes
 		budget.Tokens = last.Tokens() - max(last.Reasoning-returned, 0) // other reasoning is not sent again
 		budget.Tokens += compact.Estimate(d.rec.state.History[last.Messages:])
 	}

@@ -81,9 +81,11 @@ func TestCallInDoubt(t *testing.T) {
 		want   string
 	}{
 		"tell the model": {nil, "It is unknown whether the call ran"},
-		"it ran":         {func(q *run.Question) run.Reply { return q.Ran("") }, "The user says that the call ran"},
-		"it has run so":  {func(q *run.Question) run.Reply { return q.Ran("7 lines") }, "7 lines"},
-		"it has not run": {(*run.Question).NotRun, "slept 1 s"},
+		"it ran":         {func(q *run.Question) run.Reply { return run.Reply{Question: q.ID, Action: run.ActionRan} }, "The user says that the call ran"},
+		"it has run so": {func(q *run.Question) run.Reply {
+			return run.Reply{Question: q.ID, Action: run.ActionKnown, Reason: "7 lines"}
+		}, "7 lines"},
+		"it has not run": {func(q *run.Question) run.Reply { return run.Reply{Question: q.ID, Action: run.ActionNotRun} }, "slept 1 s"},
 	} {
 		synctestRun(t, name, func(t *testing.T) {
 			store := record.NewMemory()

@@ -3,6 +3,7 @@ package agent
 import (
 	"slices"
 
+	"github.com/mcpchain/mcpchain/agent/internal/returned"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 )
@@ -165,7 +166,7 @@ func (d *dialog) callSize(q *model.Request) int64 {
 	size := int64(len(q.System))
 	for i := range q.Messages {
 		m := &q.Messages[i]
-		size += messageBytes + int64(m.ReturnedSize())
+		size += messageBytes + int64(returned.Size(m))
 		for j := range m.Parts {
 			size += d.contentSize(&m.Parts[j])
 		}

@@ -3,6 +3,7 @@ package compact
 import (
 	"slices"
 
+	"github.com/mcpchain/mcpchain/agent/internal/returned"
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
@@ -239,7 +240,7 @@ const (
 // tokensOf estimates the tokens of a message. Reasoning counts only if it is sent back to the provider.
 func tokensOf(m *run.Message) int64 {
 	tokens := int64(messageTokens)
-	bytes := m.ReturnedSize()
+	bytes := returned.Size(m)
 	for i := range m.Parts {
 		p := &m.Parts[i]
 		tokens += mediaTokens(p)

@@ -6,6 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/mcpchain/mcpchain/agent/internal/returned"
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
@@ -33,7 +34,7 @@ func Tokens(q *Request, info *Info) int64 {
 		n += messageTokens + textTokens(q.System)
 	}
 	for i := range q.Messages {
-		n += messageTokens + float64(q.Messages[i].ReturnedSize())/returnedBytesPerToken
+		n += messageTokens + float64(returned.Size(&q.Messages[i]))/returnedBytesPerToken
 		for j := range q.Messages[i].Parts {
 			n += partTokens(&q.Messages[i].Parts[j], info)
 		}

@@ -92,22 +92,6 @@ func (m Message) Text() string {
 	return b.String()
 }
 
-// ReturnedSize returns the size in bytes of what only the message's provider gets back:
-// [Part.Provider] and the reasoning that belongs to it.
-func (m *Message) ReturnedSize() int {
-	size := 0
-	for i := range m.Parts {
-		p := &m.Parts[i]
-		for _, data := range p.Provider {
-			size += len(data)
-		}
-		if p.Type == PartReasoning && len(p.Provider) > 0 {
-			size += len(p.Text)
-		}
-	}
-	return size
-}
-
 // Kept describes a result that is stored beside the records of its run.
 type Kept struct {
 	Handle string `json:"handle"` // the name of the blob

@@ -22,8 +22,8 @@ const (
 	QuestionSignIn   QuestionKind = "sign_in"  // authorization for a server
 )
 
-// Question is a question of a run to a person. A [Reply] repeats its ID; the methods Accept, Allow,
-// Cancel, Decline, Deny, NotRun, Ran and their variants make replies.
+// Question is a question of a run to a person. A [Reply] repeats its ID. The methods Accept, Allow, Decline
+// and Deny make the usual replies.
 type Question struct {
 	ID     string       `json:"id"`
 	Kind   QuestionKind `json:"kind"`

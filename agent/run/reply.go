@@ -189,20 +189,6 @@ func (q *Question) Accept(fields map[string]any) (Reply, error) {
 // Decline returns a reply that refuses a form, a URL or a sign-in.
 func (q *Question) Decline() Reply { return q.newReply(ActionDecline, "") }
 
-// Cancel returns a reply that dismisses a form, a URL or a sign-in without a decision.
-func (q *Question) Cancel() Reply { return q.newReply(ActionCancel, "") }
-
-// Ran returns a reply saying that a call in doubt ran, with the result, or "" if that is lost.
-func (q *Question) Ran(result string) Reply {
-	if result == "" {
-		return q.newReply(ActionRan, "")
-	}
-	return q.newReply(ActionKnown, result)
-}
-
-// NotRun returns a reply saying that a call in doubt did not run. It is sent again.
-func (q *Question) NotRun() Reply { return q.newReply(ActionNotRun, "") }
-
 func (q *Question) newReply(action Action, reason string) Reply {
 	return Reply{Question: q.ID, Action: action, Reason: reason}
 }

@@ -64,7 +64,7 @@ func (p *person) fillIn(ctx context.Context, q *run.Question) (run.Reply, error)
 		case errors.Is(err, errDeclined):
 			return q.Decline(), nil
 		case errors.Is(err, mcpchain.ErrInputEnded):
-			return q.Cancel(), nil
+			return run.Reply{Question: q.ID, Action: run.ActionCancel}, nil
 		case err != nil:
 			return run.Reply{}, err
 		}

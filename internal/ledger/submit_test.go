@@ -90,13 +90,13 @@ func TestAnswers(t *testing.T) {
 			`{"ask":"sampling","action":"allow","arguments":{"messages":[{"role":"user","content":{"type":"text","text":"x"}}],"maxTokens":5}}`},
 		{q("sampling").Allow(), `{"ask":"sampling","action":"allow"}`},
 		{q("form").Decline(), `{"ask":"form","action":"decline"}`},
-		{q("form").Cancel(), `{"ask":"form","action":"cancel"}`},
+		{run.Reply{Question: "form", Action: run.ActionCancel}, `{"ask":"form","action":"cancel"}`},
 		{accept("form", map[string]any{"city": "Köln"}), `{"ask":"form","action":"accept","content":{"city":"Köln","n":3}}`},
 		{accept("url", nil), `{"ask":"url","action":"accept"}`},
 		{accept("sign_in", nil), `{"ask":"sign_in","action":"accept"}`},
-		{q("doubt").Ran(""), `{"ask":"doubt","action":"ran"}`},
-		{q("doubt").NotRun(), `{"ask":"doubt","action":"not_run"}`},
-		{q("doubt").Ran("42"), `{"ask":"doubt","action":"known","reason":"42"}`},
+		{run.Reply{Question: "doubt", Action: run.ActionRan}, `{"ask":"doubt","action":"ran"}`},
+		{run.Reply{Question: "doubt", Action: run.ActionNotRun}, `{"ask":"doubt","action":"not_run"}`},
+		{run.Reply{Question: "doubt", Action: run.ActionKnown, Reason: "42"}, `{"ask":"doubt","action":"known","reason":"42"}`},
 	} {
 		check.Equal(t, "", string(check.Value(tt.got.MarshalJSON())(t)), tt.want)
 		check.NoError(t, ledger.CheckReply(s, tt.got, start), tt.want)

@@ -63,7 +63,7 @@ func answer(p *suite.People, q *run.Question) (run.Reply, error) {
 		case "accept":
 			return q.Accept(f.Content)
 		case "cancel":
-			return q.Cancel(), nil
+			return run.Reply{Question: q.ID, Action: run.ActionCancel}, nil
 		}
 		break
 	}

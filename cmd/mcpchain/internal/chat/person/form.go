@@ -34,7 +34,7 @@ func (p *Person) Answer(ctx context.Context, q *run.Question) (run.Reply, error)
 	if err != nil {
 		return run.Reply{}, err
 	}
-	answer := q.Cancel()
+	answer := run.Reply{Question: q.ID, Action: run.ActionCancel}
 	switch result.Action {
 	case mcp.ElicitAccept:
 		answer, err = q.Accept(result.Content)
