@@ -173,7 +173,7 @@ func TestModelErrors(t *testing.T) {
 		"error":        {breaks(down), down, "run agent: call model: quota used up"},
 		"nil response": {breaks(nil), agent.ErrNoOutput, "ended without a reply"},
 		"nothing":      {changed(says(""), func(r *model.Response) { *r = model.Response{} }), agent.ErrNoOutput, `stopped with ""`},
-		"nothing said": {changed(says(" \n"), func(r *model.Response) { r.Finish = model.FinishLength }), agent.ErrNoOutput, `stopped with "length"`},
+		"nothing said": {changed(says(" \n"), func(r *model.Response) { r.Finish = model.FinishLength }), agent.ErrNoOutput, `raise Model.MaxTokens`},
 		"goexit":       {changed(says(""), func(*model.Response) { runtime.Goexit() }), nil, "ended the goroutine of the run"},
 	} {
 		_, err := newAgent(t, play(test.step), nil).Run(t.Context(), human("go"))

@@ -142,7 +142,12 @@ func (r *reply) keepCalls(tool *adapter.Tool) {
 
 // noAnswerError returns an [ErrNoOutput] that says what the model did instead.
 func (r *reply) noAnswerError(stop StopReason) error {
-	if len(r.dropped) == 0 {
+	switch {
+	case len(r.dropped) > 0:
+	case r.finish == model.FinishLength:
+		return fmt.Errorf("%w: its thoughts, or a call that was cut off, used up the bound of the reply: "+
+			"raise Model.MaxTokens or the run's limits, or lower Model.Effort", ErrNoOutput)
+	default:
 		return fmt.Errorf("%w: neither text nor tool calls (it stopped with %q, the run with %q)",
 			ErrNoOutput, r.finish, stop)
 	}
