@@ -117,29 +117,28 @@ func (n *negotiator) identify(ctx context.Context) error {
 	if probeErr == nil {
 		return nil
 	}
-	revision, redial, err := n.fallback(ctx, probeErr)
+	revision, err := n.fallback(ctx, probeErr)
 	if err != nil {
 		return err
 	}
 	n.log.Debug("no modern server, falling back to initialize", "error", probeErr)
-	silent := errors.Is(probeErr, errSilent)
-	redial = redial || n.link.Load().endErr() != nil // some servers exit when a request precedes initialize
+	redial := !isReaction(probeErr) || n.link.Load().endErr() != nil // some servers exit when a request precedes initialize
 	if redial {
 		if err := n.replace(ctx, probeErr); err != nil {
 			return err
 		}
 	}
-	legacyErr := n.adoptLegacy(ctx, &legacyEra{revision: revision})
-	if !silent && !redial && n.endedInHandshake(ctx, legacyErr) { // some exit a moment later
-		legacyErr = n.initializeAgain(ctx, revision, legacyErr)
-	}
-	if legacyErr == nil || !silent && !redial {
-		return legacyErr
-	}
-	if silent && n.adoptLate(ctx, legacyErr) {
+	err = n.adoptLegacy(ctx, &legacyEra{revision: revision})
+	isSilent := errors.Is(probeErr, errSilent)
+	switch {
+	case err == nil, isSilent && n.adoptLate(ctx, err):
 		return nil
+	case isSilent || redial:
+		return secondError(err, probeErr)
+	case n.endedInHandshake(ctx, err): // some exit a moment later
+		return n.initializeAgain(ctx, revision, err)
 	}
-	return secondError(legacyErr, probeErr)
+	return err
 }
 
 // adoptLate greets a server as modern again after a silent probe, if it has refused initialize: a

@@ -12,38 +12,43 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// fallback decides how to continue after a failed probe: with the legacy revision to try, on a new
-// connection if redial is true; or with the failure.
-func (n *negotiator) fallback(ctx context.Context, probeErr error) (revision string, redial bool, err error) {
-	newest := legacyRevisions[0]
+// fallback returns the legacy revision to try after a probe failed with probeErr. If the server is
+// not legacy, the error is probeErr.
+func (n *negotiator) fallback(ctx context.Context, probeErr error) (revision string, err error) {
 	if ctx.Err() != nil {
-		return "", false, probeErr
+		return "", probeErr
 	}
 	if named, ok := namedRevisions(probeErr); ok {
-		revision, err = legacyAmong(named, probeErr)
-		return revision, false, err
+		return legacyAmong(named, probeErr)
 	}
-	status, isStatus := errors.AsType[*transport.HTTPError](probeErr)
-	rpc, isRPC := errors.AsType[*mcp.RPCError](probeErr)
+	if !n.suggestsLegacy(probeErr) {
+		return "", probeErr
+	}
+	return legacyRevisions[0], nil
+}
+
+// suggestsLegacy reports whether a legacy server may be the reason why a probe failed with err.
+func (n *negotiator) suggestsLegacy(err error) bool {
+	status, isStatus := errors.AsType[*transport.HTTPError](err)
+	rpc, isRPC := errors.AsType[*mcp.RPCError](err)
 	switch {
-	case isStatus && !concernsRevision(status):
-		return "", false, probeErr
+	case !isReaction(err) && n.link.Load().exchange != nil:
+		return false // a broken exchange says nothing about the server
+	case !isReaction(err):
+		return n.server.Load() == nil // otherwise it answered an earlier probe
 	case isStatus:
-		return newest, false, nil
-	case isRPC && results.OnlyModern(rpc):
-		return "", false, probeErr
+		return concernsRevision(status)
 	case isRPC:
-		return newest, false, nil
-	case errors.Is(probeErr, errIncomplete):
-		return "", false, probeErr // a server that names its revisions is modern
-	case errors.Is(probeErr, errSilent), errors.Is(probeErr, mcp.ErrInvalidResult), errors.Is(probeErr, transport.ErrMessageTooLarge):
-		return newest, false, nil
-	case n.link.Load().exchange != nil:
-		return "", false, probeErr // a broken exchange says nothing about the server
-	case n.server.Load() != nil:
-		return "", false, probeErr // it answered an earlier probe
+		return !results.OnlyModern(rpc)
 	}
-	return newest, true, nil
+	return !errors.Is(err, errIncomplete) // a server that names its revisions is modern
+}
+
+// isReaction reports whether a probe that failed with err reached the server: it has answered, or
+// is silent.
+func isReaction(err error) bool {
+	return wraps[*transport.HTTPError](err) || wraps[*mcp.RPCError](err) || wraps[*RevisionError](err) ||
+		errors.Is(err, errSilent) || errors.Is(err, mcp.ErrInvalidResult) || errors.Is(err, transport.ErrMessageTooLarge)
 }
 
 // legacyAmong returns the legacy revision to try with a server that has named its revisions after a
