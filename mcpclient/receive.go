@@ -1,19 +1,14 @@
 package mcpclient
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
-	"sync"
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
-	"github.com/mcpchain/mcpchain/mcpclient/internal/lifecycle"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/redact"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/results"
-	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
@@ -148,7 +143,7 @@ func (l *link) onUnreadable(bad *transport.MessageError) {
 }
 
 // answeredCall returns the call that a broken message answers, by its id. cut means that the end is
-// missing. named is false if the message does not name its call.
+// missing. named is false if the message may answer a call that it does not name.
 func (l *link) answeredCall(text []byte, cut bool) (call *jsonrpc.Call, named bool) {
 	var asks, answers, several bool
 	protocol := cut // the member jsonrpc may be missing
@@ -162,12 +157,8 @@ func (l *link) answeredCall(text []byte, cut bool) (call *jsonrpc.Call, named bo
 			protocol = true
 		case "id":
 			named = named || value != nil
-			m := jsonrpc.Message{ID: value}
-			id, _, _ := m.IntID()
-			if waiting, ok := l.calls.Find(id); ok {
-				if call != nil && waiting != call {
-					several = true
-				}
+			if waiting, ok := l.callWithID(value); ok {
+				several = several || call != nil && waiting != call
 				call = waiting
 			}
 		}
@@ -177,6 +168,13 @@ func (l *link) answeredCall(text []byte, cut bool) (call *jsonrpc.Call, named bo
 		call = nil
 	}
 	return call, named || asks
+}
+
+// callWithID returns the waiting call with this id.
+func (l *link) callWithID(raw json.RawMessage) (*jsonrpc.Call, bool) {
+	m := jsonrpc.Message{ID: raw}
+	id, _, _ := m.IntID()
+	return l.calls.Find(id)
 }
 
 // onlyCall returns the only waiting call, ignoring subscriptions; nil if there is none or more
@@ -192,60 +190,4 @@ func (l *link) onlyCall() (only *jsonrpc.Call) {
 		}
 	}
 	return only
-}
-
-const maxWarnings = 100
-
-// warnings logs the violations and failures of one connection.
-type warnings struct {
-	life *lifecycle.Lifecycle
-	log  *slog.Logger
-
-	mu         sync.Mutex
-	violations int
-	failures   int
-}
-
-func (w *warnings) logViolation(violation string, args ...any) {
-	w.warn(w.life.Context(), &w.violations, violation, args)
-}
-
-func (w *warnings) logFailure(ctx context.Context, message string, args ...any) {
-	w.warn(ctx, &w.failures, message, args)
-}
-
-// warn logs a warning unless there were too many: a server must not fill the log.
-func (w *warnings) warn(ctx context.Context, count *int, message string, args []any) {
-	w.mu.Lock()
-	*count++
-	n := *count
-	w.mu.Unlock()
-	args = append(args, "count", n)
-	switch {
-	case n < maxWarnings:
-		w.log.WarnContext(ctx, message, args...)
-	case n == maxWarnings:
-		w.log.WarnContext(ctx, message+"; later ones on this connection are logged at Debug", args...)
-	default:
-		w.log.DebugContext(ctx, message, args...)
-	}
-}
-
-// redactor removes the secrets of a connection from texts for errors and logs.
-type redactor struct{ conn Conn }
-
-func (r *redactor) scrub(text string) string {
-	if conn, ok := wire.As[wire.Redactor](r.conn); ok {
-		return conn.Redact(text)
-	}
-	return text
-}
-
-// cut shortens a server's text to 1 KiB, without secrets.
-func (r *redactor) cut(text string) string {
-	return excerpt.Cut(r.scrub(text[:min(len(text), redact.Max)]))
-}
-
-func (r *redactor) quote(b []byte) string {
-	return excerpt.Quote([]byte(r.cut(string(b[:min(len(b), redact.Max)]))))
 }
