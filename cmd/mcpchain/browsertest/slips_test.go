@@ -130,6 +130,22 @@ func TestAskTooEarly(t *testing.T) {
 	ada.press("And 1 plus 1?\r")
 	ada.see("#trouble", "First answer what waits for you, or press Stop.")
 	check.Equal(t, "question", eval[string](ada, "document.querySelector('#question').value.trim()"), "And 1 plus 1?")
+	ada.do(chromedp.EmulateViewport(740, 340))
+	check.That(t, !eval[bool](ada, "document.documentElement.scrollHeight > innerHeight"), "the page scrolls as a whole beside a card")
+	ada.wide()
+	ada.click("#stop", "Stop", ".note", "Stopped.")
+	ada.click("#new", "New")
+	ada.await("document.querySelectorAll('#log > *').length === 0")
+	eval[bool](ada, `(() => { // the second question is written before the first one has arrived
+		for (const text of ["What is 1 plus 1?", "And 2 plus 2?"]) {
+			document.querySelector("#question").value = text;
+			document.querySelector("#composer").requestSubmit();
+		}
+		return true;
+	})()`)
+	ada.see(".reply:not(.draft)", "1 + 1 = 2")
+	check.Equal(t, "conversations", eval[int](ada, "document.querySelectorAll('#list li').length"), 2)
+	check.Equal(t, "question", eval[string](ada, "document.querySelector('#question').value"), "And 2 plus 2?")
 }
 
 // TestRightToLeft has each paragraph begin at the side where its language does, and code at the left.

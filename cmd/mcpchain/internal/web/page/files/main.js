@@ -15,6 +15,7 @@ const log = byId("log"), question = byId("question");
 
 let open = ""; // the id of the conversation, "" for a new one
 let working = false; // the conversation is at work
+let sending = false; // a question is on its way to the server
 let waiting; // its questions
 let views; // its views, undefined for a new one
 let summaries = []; // the latest conversations
@@ -230,14 +231,16 @@ async function send() {
   if (place() !== open) show(place());
   const text = question.value.trim();
   if (!text) return;
-  if (working || waiting.count > 0) {
+  if (sending || working || waiting.count > 0) {
     complain(waiting.count > 0 ? "First answer what waits for you, or press Stop." : "The answer is under way: wait for it, or press Stop.");
     return;
   }
   question.value = "";
   grow();
   const was = open;
+  sending = true;
   const done = await attempt(() => (was ? api.say(was, text) : api.begin(text)));
+  sending = false;
   if (!done) {
     question.value = question.value || text;
     grow();
