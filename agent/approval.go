@@ -21,110 +21,119 @@ func AskPerson(context.Context, *approval.Request) (approval.Decision, error) {
 	return approval.Decision{}, errAsk
 }
 
+// decisions decides which calls of a turn run. It decides on one call at a time: on the scheduler's goroutine, or on that
+// of a work item.
+type decisions struct {
+	common
+	tools  *tools
+	sender *sender
+	slab   slab[ledger.Decided] // turns may have very many calls
+}
+
 // mayAsk reports whether a person may be asked about one of the calls.
-func (t *turn) mayAsk(calls []*ledger.Call) bool {
+func (d *decisions) mayAsk(calls []*ledger.Call) bool {
 	return slices.ContainsFunc(calls, func(c *ledger.Call) bool {
-		j := t.tools.job(c)
-		return j.err == nil && c.Reply == nil && j.call.NeedsApproval(t.scope.ctx)
+		j := d.tools.job(c)
+		return j.err == nil && c.Reply == nil && j.call.NeedsApproval(d.scope.ctx)
 	})
 }
 
 // decide decides on proposed calls, in order. Decisions that need neither a hook nor an approval are
 // recorded together.
-func (t *turn) decide(calls []*ledger.Call) error {
+func (d *decisions) decide(calls []*ledger.Call) error {
 	var batch []ledger.Change
-	canBatch := len(t.agent.opts.Hooks) == 0 && t.rec.stopAnswer() == nil
+	canBatch := len(d.agent.opts.Hooks) == 0 && d.rec.stopAnswer() == nil
 	for _, c := range calls {
-		j := t.tools.job(c)
-		if canBatch && t.isAllowed(c, j) {
-			batch = append(batch, t.allow(c, j, j.call))
+		j := d.tools.job(c)
+		if canBatch && d.isAllowed(c, j) {
+			batch = append(batch, d.allow(c, j, j.call))
 			continue
 		}
-		if err := t.rec.record(nil, batch...); err != nil {
+		if err := d.rec.record(nil, batch...); err != nil {
 			return err
 		}
 		batch = nil
-		if err := t.admit(c); err != nil {
+		if err := d.admit(c); err != nil {
 			return err
 		}
 	}
-	return t.rec.record(nil, batch...)
+	return d.rec.record(nil, batch...)
 }
 
 // isAllowed reports whether a call may run without an approval.
-func (t *turn) isAllowed(c *ledger.Call, j *job) bool {
+func (d *decisions) isAllowed(c *ledger.Call, j *job) bool {
 	if j.err != nil || c.Reply != nil {
 		return false
 	}
-	return !j.call.NeedsApproval(t.scope.ctx) && !t.exceedsCalls(c)
+	return !j.call.NeedsApproval(d.scope.ctx) && !d.exceedsCalls(c)
 }
 
 // exceedsCalls reports whether a call exceeds Limits.Calls. The limit does not apply to a call that
 // gives the structured output, nor to one with a person's reply.
-func (t *turn) exceedsCalls(c *ledger.Call) bool {
-	if c.Reply != nil || t.engine.isOutputCall(c) {
+func (d *decisions) exceedsCalls(c *ledger.Call) bool {
+	if c.Reply != nil || d.agent.isOutputCall(c) {
 		return false
 	}
-	return isReached(t.rec.callsBefore(c), t.rec.state.Limits.Calls)
+	return isReached(d.rec.callsBefore(c), d.rec.state.Limits.Calls)
 }
 
 // allow prepares a call to run as it was approved, and returns the change that records the decision.
-func (t *turn) allow(c *ledger.Call, j *job, call *adapter.Prepared) ledger.Change {
-	d := t.newDecided.one()
-	d.Call, d.Decision.Allow, d.Args = c.ID, true, call.Arguments()
-	if string(d.Args) != j.eventCall.Arguments {
-		d.Decision.Arguments = d.Args
-		j.eventCall.Arguments = string(d.Args)
+func (d *decisions) allow(c *ledger.Call, j *job, call *adapter.Prepared) ledger.Change {
+	change := d.slab.one()
+	change.Call, change.Decision.Allow, change.Args = c.ID, true, call.Arguments()
+	if string(change.Args) != j.eventCall.Arguments {
+		change.Decision.Arguments = change.Args
+		j.eventCall.Arguments = string(change.Args)
 	}
 	j.call = call
-	return d
+	return change
 }
 
 // admit decides whether a call runs: by the hooks and the approval, or by the reply of a person to
 // whom the question was put before. A call that does not run gets its outcome. An error ends the run.
-func (t *turn) admit(c *ledger.Call) error {
-	j := t.tools.job(c)
-	if t.rec.stopAnswer() != nil {
-		return t.sender.recordStop(j, nil)
+func (d *decisions) admit(c *ledger.Call) error {
+	j := d.tools.job(c)
+	if d.rec.stopAnswer() != nil {
+		return d.sender.recordStop(j, nil)
 	}
-	if t.exceedsCalls(c) {
-		text := fmt.Sprintf("The call was not run: the limit of %d tool calls is reached.", t.rec.state.Limits.Calls)
-		return t.sender.recordOutcome(j, j.errorResult(text, nil), 0)
+	if d.exceedsCalls(c) {
+		text := fmt.Sprintf("The call was not run: the limit of %d tool calls is reached.", d.rec.state.Limits.Calls)
+		return d.sender.recordOutcome(j, j.errorResult(text, nil), 0)
 	}
 	if j.err != nil {
-		return t.sender.recordRefusal(j, j.err)
+		return d.sender.recordRefusal(j, j.err)
 	}
 	var call *adapter.Prepared
 	var err error
 	if c.Reply != nil {
-		call, err = j.call.Decide(t.scope.ctx, decisionOf(c.Reply))
+		call, err = j.call.Decide(d.scope.ctx, decisionOf(c.Reply))
 	} else {
-		if ended, err := t.callHooks(j); ended || err != nil {
+		if ended, err := d.callHooks(j); ended || err != nil {
 			return err
 		}
-		call, err = j.call.Approve(t.scope.ctx)
+		call, err = j.call.Approve(d.scope.ctx)
 	}
 	switch {
 	case errors.Is(err, errAsk):
-		return t.questions.add(&run.Question{
+		return d.questions.add(&run.Question{
 			Kind: run.QuestionApproval, Call: c.ID, Server: c.Server, Tool: c.Name,
 			Arguments: j.call.Arguments(), Definition: j.call.Tool().Definition(), Survives: true,
 		})
 	case err != nil:
-		return t.sender.recordRefusal(j, err)
+		return d.sender.recordRefusal(j, err)
 	}
-	return t.rec.record(nil, t.allow(c, j, call))
+	return d.rec.record(nil, d.allow(c, j, call))
 }
 
 // callHooks calls the BeforeTool hooks for a call. ended means that the call has its outcome, because
 // a hook denies it or ends the run.
-func (t *turn) callHooks(j *job) (ended bool, err error) {
-	err = hooks(t.agent.opts.Hooks).beforeTool(t.scope.ctx, t.rec, j)
+func (d *decisions) callHooks(j *job) (ended bool, err error) {
+	err = hooks(d.agent.opts.Hooks).beforeTool(d.scope.ctx, d.rec, j)
 	if denied, ok := denial(j, err); ok {
-		return true, t.sender.recordOutcome(j, denied, 0)
+		return true, d.sender.recordOutcome(j, denied, 0)
 	}
 	if answer := hookAnswer(err); answer != nil {
-		return true, t.sender.recordStop(j, answer)
+		return true, d.sender.recordStop(j, answer)
 	}
 	return false, err
 }

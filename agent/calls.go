@@ -34,7 +34,7 @@ func (t *turn) recordIntent(c *ledger.Call, j *job, send sendFunc) (func() error
 	if t.mustWait(c, j) {
 		return nil, nil
 	}
-	intent := t.newIntent.one()
+	intent := t.intentSlab.one()
 	intent.Call = c.ID
 	t.intents = append(t.intents, intent)
 	t.starts = append(t.starts, t.rec.ifWanted(func() Event { return &ToolStart{Call: t.tools.recordedCall(j)} })...)
@@ -56,15 +56,12 @@ func (j *job) run(ctx context.Context, opts callOptions) *adapter.Result {
 
 // sender sends the calls of a turn and records their outcomes.
 type sender struct {
-	engine    *engine
-	rec       *recorder
-	questions *openQuestions
-	agent     *recipe
-	scope     *scope
-	tools     *tools
-	servers   *servers
-	results   *results
-	searcher  *searcher
+	common
+	engine   *engine
+	tools    *tools
+	servers  *servers
+	results  *results
+	searcher *searcher
 }
 
 // perform runs sendCall in the context of the call.

@@ -59,30 +59,27 @@ func (j *job) errorResult(text string, err error) *adapter.Result {
 
 // tools finds the tools of a turn's calls, and prepares the calls.
 type tools struct {
-	rec     *recorder
-	agent   *recipe
+	common
 	results *results
-	offered func() *adapter.Catalog
 
 	mu   sync.Mutex // guards the following field
 	jobs map[string]*job
 }
 
-func newTools(e *engine, r *results) *tools {
-	jobs := make(map[string]*job, len(e.rec.state.Calls))
-	return &tools{rec: e.rec, agent: e.agent, results: r, offered: e.offered, jobs: jobs}
+// known returns the job of a call, nil if nobody has asked for it.
+func (t *tools) known(c *ledger.Call) *job {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.jobs[c.ID]
 }
 
 // job returns the call as this process runs it: the tool that the model was offered, with the
 // arguments that were decided on.
 func (t *tools) job(c *ledger.Call) *job {
-	t.mu.Lock()
-	j := t.jobs[c.ID]
-	t.mu.Unlock()
-	if j != nil {
+	if j := t.known(c); j != nil {
 		return j
 	}
-	j = &job{
+	j := &job{
 		asked:     llms.ToolCall{ID: c.ID, Type: "function"},
 		function:  llms.FunctionCall{Name: c.Name, Arguments: c.Asked},
 		eventCall: describe(t.rec.state.Turn, c),

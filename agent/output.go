@@ -155,10 +155,7 @@ func (e *engine) outputReminder(tool *adapter.Tool) string {
 }
 
 // isOutputCall reports whether a call is a call of the tool for structured output.
-func (e *engine) isOutputCall(c *ledger.Call) bool {
-	tool := e.agent.output
-	return tool != nil && isCallOf(c, tool)
-}
+func (r *recipe) isOutputCall(c *ledger.Call) bool { return r.output != nil && isCallOf(c, r.output) }
 
 // parseOutput parses structured output that is the model's text. The error is for the model.
 func (e *engine) parseOutput(text string) (json.RawMessage, error) {
@@ -195,7 +192,7 @@ func (e *engine) callOutput() json.RawMessage {
 		return nil
 	}
 	for _, c := range e.rec.state.Calls {
-		if e.isOutputCall(c) && hasSucceeded(c) {
+		if e.agent.isOutputCall(c) && hasSucceeded(c) {
 			return c.Args
 		}
 	}

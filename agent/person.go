@@ -18,15 +18,8 @@ import (
 // person asks the open questions of a turn through Options.Person.Reply, except those for which a call
 // waits ([heldQuestions]).
 type person struct {
-	questions *openQuestions
-	rec       *recorder
-	scope     *scope
-
+	common
 	prompts map[string]context.CancelFunc // ends the wait for a reply, by the question's id; used by the scheduler's goroutine
-}
-
-func newPerson(e *engine, s *scope) *person {
-	return &person{questions: e.questions, rec: e.rec, scope: s, prompts: map[string]context.CancelFunc{}}
 }
 
 // workItems returns work items that ask open questions, each question once. It ends the wait for replies

@@ -8,7 +8,7 @@ import (
 )
 
 // scheduler runs work items concurrently until none is left. It knows keys, not calls: the function
-// start decides which ones can begin. All methods except allowDecided run on the goroutine of run.
+// start decides which ones can begin. All methods except allowDecided and holdClock run on the goroutine of run.
 type scheduler struct {
 	workers *workers
 	limit   int           // bounds concurrent tool calls
@@ -46,10 +46,11 @@ type workItem struct {
 	isBrief bool // it may end within microseconds
 }
 
-// newScheduler returns a scheduler for about n work items.
-func newScheduler(w *workers, n, limit int, linger time.Duration) *scheduler {
+// newScheduler returns a scheduler for about n work items. hold stops the time of the call that a sub-agent works on; nil at
+// the root.
+func newScheduler(w *workers, n, limit int, linger time.Duration, hold func() func()) *scheduler {
 	return &scheduler{
-		workers: w, limit: limit, linger: linger,
+		workers: w, limit: limit, linger: linger, clock: stopwatch{outer: hold},
 		reports: make(chan report, n+1), decidedEarly: make(chan struct{}, 1), busy: make(map[string]bool, n),
 	}
 }
@@ -182,22 +183,43 @@ func (s *scheduler) inline(all []workItem) (handed bool) {
 	}
 }
 
-// startDecision starts a work item that decides which tool calls run.
+// isIdle reports whether nothing is at work.
+func (s *scheduler) isIdle() bool { return s.active == 0 }
+
+// isBusy reports whether the work item with a key has not ended.
+func (s *scheduler) isBusy(key string) bool { return s.busy[key] }
+
+// allowCalls lets tool calls start, because it is decided which ones run.
+func (s *scheduler) allowCalls() { s.decided = true }
+
+// startDecision starts a work item that decides which tool calls run. Until it has ended, or allowDecided is called, none
+// starts.
 func (s *scheduler) startDecision(key string, do func() error) {
+	s.decided = false
 	s.busy[key] = true
 	s.active++
 	s.workers.start([]workItem{{report: report{key: key, decides: true}, do: do}}, s.reports)
 }
 
-// newCall returns the work item of a tool call, which counts from now on.
-func (s *scheduler) newCall(key string, do func() error) workItem {
+// toolCall returns the work item of a tool call, which counts from now on.
+func (s *scheduler) toolCall(key string, do func() error) workItem {
 	s.busy[key] = true
 	s.running++
 	return workItem{report: report{key: key, call: true}, do: do}
 }
 
 // hasRoom reports whether another tool call may run.
-func (s *scheduler) hasRoom() bool { return s.decided && s.running < s.limit }
+func (s *scheduler) hasRoom() bool { return s.decided && s.room() > 0 }
+
+// room returns how many more tool calls may run at the same time.
+func (s *scheduler) room() int { return s.limit - s.running }
+
+// worked returns the time in which tool calls worked, after run has ended.
+func (s *scheduler) worked() time.Duration { return s.clock.worked }
+
+// holdClock stops the time of a tool call that waits for a person, until resume is called. key is "" if it is unknown which
+// one waits. It may be called on any goroutine.
+func (s *scheduler) holdClock(key string) (resume func()) { return s.clock.hold(key) }
 
 // isLaneTaken reports whether a tool call holds a lane.
 func (s *scheduler) isLaneTaken(lane string) bool {

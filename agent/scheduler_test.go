@@ -16,7 +16,7 @@ func playCalls(t *testing.T, n, limit int, lane func(int) string, do func(int) e
 	t.Helper()
 	w := newWorkers()
 	defer w.end()
-	s := newScheduler(w, n, limit, linger)
+	s := newScheduler(w, n, limit, linger, nil)
 	s.decided = true
 	at, done := time.Now(), make([]bool, n)
 	start := func() (launch []workItem, _ error) {
@@ -29,12 +29,12 @@ func playCalls(t *testing.T, n, limit int, lane func(int) string, do func(int) e
 				s.holdLane(lane(i), fmt.Sprint(i))
 			}
 			began = append(began, fmt.Sprintf("%d at %v", i, time.Since(at).Truncate(time.Second)))
-			launch = append(launch, s.newCall(fmt.Sprint(i), func() error { return do(i) }))
+			launch = append(launch, s.toolCall(fmt.Sprint(i), func() error { return do(i) }))
 		}
 		return launch, nil
 	}
 	err = s.run(start, func() error { commits = append(commits, fmt.Sprint(time.Since(at).Truncate(time.Second))); return nil }, func(error) {})
-	return began, commits, s.clock.worked, err
+	return began, commits, s.worked(), err
 }
 
 func second(int) error { time.Sleep(time.Second); return nil }
@@ -78,7 +78,7 @@ func TestSchedulerPasses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorkers()
 		defer w.end()
-		s := newScheduler(w, 2, 2, 0)
+		s := newScheduler(w, 2, 2, 0, nil)
 		at, called, deciding := time.Now(), time.Duration(-1), false
 		start := func() ([]workItem, error) {
 			switch {
@@ -87,7 +87,7 @@ func TestSchedulerPasses(t *testing.T) {
 				s.startDecision("decide", func() error { time.Sleep(time.Second); s.allowDecided(); time.Sleep(time.Hour); return nil })
 			case s.hasRoom() && called < 0:
 				called = time.Since(at)
-				return []workItem{s.newCall("call", func() error { return nil })}, nil
+				return []workItem{s.toolCall("call", func() error { return nil })}, nil
 			}
 			return nil, nil
 		}
@@ -103,7 +103,7 @@ func TestSchedulerRelieves(t *testing.T) {
 		w := newWorkers()
 		defer w.end()
 		for turn := range maxReliefs + 1 {
-			s := newScheduler(w, 4, 4, 0)
+			s := newScheduler(w, 4, 4, 0, nil)
 			s.decided = true
 			at, launched := time.Now(), false
 			var commits []string
@@ -112,7 +112,7 @@ func TestSchedulerRelieves(t *testing.T) {
 					if launched {
 						break
 					}
-					e := s.newCall(fmt.Sprint(i), func() error {
+					e := s.toolCall(fmt.Sprint(i), func() error {
 						if i == 1 {
 							time.Sleep(time.Second)
 						}

@@ -16,9 +16,7 @@ import (
 // servers handles what servers ask for during the calls of a turn: a person or the model. It also asks
 // the host whether a call may run.
 type servers struct {
-	rec      *recorder
-	agent    *recipe
-	scope    *scope
+	common
 	sched    *scheduler
 	held     *heldQuestions
 	handlers *activeHandlers
@@ -91,9 +89,9 @@ func (s *servers) elicit(
 // unknown which one waits.
 func (s *servers) holdClock(call *Call) (resume func()) {
 	if call == nil {
-		return s.sched.clock.hold("")
+		return s.sched.holdClock("")
 	}
-	return s.sched.clock.hold(call.ID)
+	return s.sched.holdClock(call.ID)
 }
 
 // hostAnswer returns the answer of the host's handler. Without one, the error tells the server that

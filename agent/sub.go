@@ -107,7 +107,7 @@ func delegate(t *turn, c *ledger.Call, sub *subAgent) (func() error, error) {
 		ctx = adapter.WithView(ctx, "")
 	}
 	e := t.engine.child(ctx, c.ID, sub)
-	e.hold = func() func() { return t.sched.clock.hold(c.ID) }
+	e.hold = func() func() { return t.sched.holdClock(c.ID) }
 	if status == "" {
 		if err := e.begin(c, sub); err != nil {
 			return nil, err

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/cost"
 	"github.com/mcpchain/mcpchain/internal/inquiry"
@@ -14,28 +15,33 @@ import (
 )
 
 // turn takes the calls of a turn to their outcomes, or as far as possible without a reply. Its
-// methods run on the scheduler's goroutine. Those that decide about one call, or drive its sub-agent,
-// run on that call's worker.
+// methods run on the scheduler's goroutine, except those that drive a sub-agent, which run on its call's worker.
 type turn struct {
+	common
 	engine    *engine
-	rec       *recorder
-	agent     *recipe
-	questions *openQuestions
-	scope     *scope
 	sched     *scheduler
 	person    *person
 	held      *heldQuestions
 	servers   *servers
 	tools     *tools
 	sender    *sender
+	decisions *decisions
 	buffer    []*ledger.Call // reused by advanceable
 
 	intents []ledger.Change // recorded by start, with their events
 	starts  []Event
 
-	newCall    slab[ledger.Call] // turns may have very many calls
-	newIntent  slab[ledger.Intent]
-	newDecided slab[ledger.Decided]
+	callSlab   slab[ledger.Call] // turns may have very many calls
+	intentSlab slab[ledger.Intent]
+}
+
+// common is what the parts of a turn have in common.
+type common struct {
+	rec       *recorder
+	agent     *recipe
+	questions *openQuestions
+	scope     *scope
+	offered   func() *adapter.Catalog // the tools that the model was offered
 }
 
 // newTurn returns the turn of the calls in the state of a run. Its scope has to be cancelled.
@@ -46,40 +52,23 @@ func newTurn(e *engine) *turn {
 		wait = linger
 	}
 	n := len(e.rec.state.Calls)
+	all := common{e.rec, e.agent, e.questions, new(scope), e.offered}
+	kept := &results{all}
 	t := &turn{
-		engine:    e,
-		rec:       e.rec,
-		agent:     e.agent,
-		questions: e.questions,
-		scope:     new(scope),
-		sched:     newScheduler(e.workers, n, e.rec.state.Limits.Parallel, wait),
+		common:     all,
+		engine:     e,
+		sched:      newScheduler(e.workers, n, e.rec.state.Limits.Parallel, wait, e.hold),
+		person:     &person{common: all, prompts: map[string]context.CancelFunc{}},
+		held:       &heldQuestions{common: all},
+		tools:      &tools{common: all, results: kept, jobs: make(map[string]*job, n)},
+		callSlab:   slab[ledger.Call]{n: n},
+		intentSlab: slab[ledger.Intent]{n: n},
 	}
-	t.newCall.n, t.newIntent.n, t.newDecided.n = n, n, n
-	t.sched.clock.outer = e.hold
-	t.person = newPerson(e, t.scope)
-	t.held = &heldQuestions{questions: e.questions, rec: e.rec, scope: t.scope}
 	t.servers = &servers{
-		rec:      e.rec,
-		agent:    e.agent,
-		scope:    t.scope,
-		sched:    t.sched,
-		held:     t.held,
-		handlers: &e.handlers,
-		reviews:  map[requestID]*inquiry.ReviewLaterError{},
+		common: all, sched: t.sched, held: t.held, handlers: &e.handlers, reviews: map[requestID]*inquiry.ReviewLaterError{},
 	}
-	kept := &results{rec: e.rec, agent: e.agent, scope: t.scope, offered: e.offered}
-	t.tools = newTools(e, kept)
-	t.sender = &sender{
-		engine:    e,
-		rec:       e.rec,
-		questions: e.questions,
-		agent:     e.agent,
-		scope:     t.scope,
-		tools:     t.tools,
-		servers:   t.servers,
-		results:   kept,
-		searcher:  &searcher{rec: e.rec, agent: e.agent, offered: e.offered},
-	}
+	t.sender = &sender{common: all, engine: e, tools: t.tools, servers: t.servers, results: kept, searcher: &searcher{all}}
+	t.decisions = &decisions{common: all, tools: t.tools, sender: t.sender, slab: slab[ledger.Decided]{n: n}}
 	ctx := context.WithValue(e.ctx, depthKey{}, enclosingRuns(e.ctx)+1)
 	ctx = cost.WithAccount(ctx, e.account())
 	t.scope.ctx, t.scope.cancel = context.WithCancelCause(t.servers.withCaller(ctx))
@@ -104,7 +93,7 @@ func (e *engine) runCalls() error {
 	if err := t.held.close(); err != nil {
 		return err
 	}
-	if worked := t.sched.clock.worked; e.rec.state.Limits.Active > 0 && worked > 0 {
+	if worked := t.sched.worked(); e.rec.state.Limits.Active > 0 && worked > 0 {
 		if err := e.rec.record(nil, &ledger.Charged{Spent: run.Usage{Active: worked}}); err != nil {
 			return err
 		}
@@ -116,8 +105,8 @@ func (e *engine) runCalls() error {
 }
 
 // endTurn ends a turn whose calls all have outcomes. It ends the run, too, if one of them gave the
-// structured output, the answer of a hook, or that of an agent that has taken over. At a limit the
-// run fails without the structured output that it needs.
+// structured output, the answer of a hook, or that of an agent that has taken over. If a limit forced
+// the last answer, and it lacks the structured output, the run fails.
 func (e *engine) endTurn() error {
 	output, stop := e.callOutput(), e.rec.stopAnswer()
 	hasEnd := output != nil || stop != nil
@@ -142,7 +131,7 @@ func (e *engine) endTurn() error {
 // hasSucceeded reports whether a call has a result that is not an error.
 func hasSucceeded(c *ledger.Call) bool { return c.At == ledger.CallDone && !c.Result.IsError }
 
-// start returns the work items that can begin, and records what is decided without one. The intents
+// start returns the work items that can begin, and records what needs none. The intents
 // of all calls are durable before the first is sent, and questions before anyone is asked.
 func (t *turn) start() (launch []workItem, err error) {
 	if err := t.scope.handlerError(); err != nil {
@@ -165,10 +154,10 @@ func (t *turn) start() (launch []workItem, err error) {
 		}
 		if do != nil {
 			if launch == nil {
-				launch = make([]workItem, 0, max(1, min(len(t.buffer), t.sched.limit-t.sched.running)))
+				launch = make([]workItem, 0, max(1, min(len(t.buffer), t.sched.room())))
 			}
-			item := t.sched.newCall(c.ID, do)
-			item.isBrief = c.At == ledger.CallReady && c.Server != subServer && t.tools.job(c).isNative()
+			item := t.sched.toolCall(c.ID, do)
+			item.isBrief = c.At == ledger.CallReady && t.agent.subAgent(c) == nil && t.tools.job(c).isNative()
 			launch = append(launch, item)
 		}
 	}
@@ -205,16 +194,16 @@ func (t *turn) advanceable() []*ledger.Call {
 // canAdvance reports whether a step may advance a call now.
 func (t *turn) canAdvance(c *ledger.Call, room bool) bool {
 	mayBegin := room || c.At != ledger.CallReady
-	return mayBegin && !t.sched.busy[c.ID] && steps[c.At] != nil
+	return mayBegin && !t.sched.isBusy(c.ID) && steps[c.At] != nil
 }
 
-// current returns a copy of a call as it is now, nil if the call has to wait for room or for
-// another call to its server.
+// current returns a copy of a call as it is now. It returns nil if the call has to wait for room or for
+// another call to its server, or if an earlier step has moved it.
 func (t *turn) current(c *ledger.Call) (copied *ledger.Call) {
 	room := t.sched.hasRoom() && !t.isKnownToWait(c)
 	t.rec.read(func(*ledger.State) {
 		if t.canAdvance(c, room) {
-			copied = t.newCall.one()
+			copied = t.callSlab.one()
 			*copied = *c
 		}
 	})
@@ -233,9 +222,7 @@ func (t *turn) isKnownToWait(c *ledger.Call) bool {
 	if !t.sched.isLaneTaken(c.Server) {
 		return false
 	}
-	t.tools.mu.Lock()
-	j := t.tools.jobs[c.ID]
-	t.tools.mu.Unlock()
+	j := t.tools.known(c)
 	return j != nil && j.call != nil && t.isOrdered(j)
 }
 
@@ -247,25 +234,26 @@ func (t *turn) isOrdered(j *job) bool {
 // startDeciding decides on proposed calls: in a work item if a person may be asked or calls are
 // in progress.
 func (t *turn) startDeciding() error {
-	if t.sched.busy[deciding] {
+	if t.sched.isBusy(deciding) {
 		return nil
 	}
 	calls := t.rec.pending(isProposed)
-	t.sched.decided = len(calls) == 0
-	if t.sched.decided {
+	if len(calls) == 0 {
+		t.sched.allowCalls()
 		return nil
 	}
-	asks := t.mayAsk(calls)
+	asks := t.decisions.mayAsk(calls)
 	if asks || slices.ContainsFunc(t.agent.opts.Hooks, func(h Hook) bool { return h.BeforeTool != nil }) {
 		if err := t.rec.commit(); err != nil { // deciding may take long, and the reply was paid for
 			return err
 		}
 	}
-	if t.sched.active == 0 && !asks { // nothing else changes the calls
-		t.sched.decided = true
-		return guard("tool call", func() error { return t.decide(calls) })
+	decide := func() error { return t.decisions.decide(calls) }
+	if t.sched.isIdle() && !asks { // nothing else changes the calls
+		t.sched.allowCalls()
+		return guard("decision on tool calls", decide)
 	}
-	t.sched.startDecision(deciding, func() error { return t.decide(calls) })
+	t.sched.startDecision(deciding, decide)
 	return nil
 }
 
