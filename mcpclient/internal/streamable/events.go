@@ -234,7 +234,7 @@ func (c *conn) Listen(ctx context.Context, sent *wire.Message, open func(resumed
 	m := newMessage(sent)
 	c.join(m)
 	defer m.leave()
-	x := c.exchanges.begin(ctx, false, false)
+	x := c.exchanges.begin(ctx, m)
 	defer x.end()
 	s := &eventStream{conn: c, header: m.header, session: m.session}
 	wasOpen := false

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/mcpchain/mcpchain/mcpclient/internal/await"
 )
 
 // exchange is one HTTP request with its response, and their context. The context has
@@ -34,10 +32,10 @@ type exchanges struct {
 	done       chan struct{} // closed by close
 }
 
-// begin begins an exchange. Its context has ended already if it comes too late.
-func (e *exchanges) begin(caller context.Context, awaitsAnswer, handshake bool) *exchange {
-	x := &exchange{all: e, awaitsAnswer: awaitsAnswer, handshake: handshake}
-	if handshake { // it does not outlive the call
+// begin begins the exchange of a message. Its context has ended already if it comes too late.
+func (e *exchanges) begin(caller context.Context, m *message) *exchange {
+	x := &exchange{all: e, awaitsAnswer: m.awaitsAnswer, handshake: m.sent.Handshake}
+	if x.handshake { // it does not outlive the call
 		x.Context, x.cancel = context.WithCancel(caller)
 		x.detach = neverDetach
 	} else {
@@ -46,7 +44,7 @@ func (e *exchanges) begin(caller context.Context, awaitsAnswer, handshake bool) 
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.closed || e.callsEnded && awaitsAnswer || caller.Err() != nil {
+	if e.closed || e.callsEnded && x.awaitsAnswer || caller.Err() != nil {
 		x.cancel()
 	}
 	e.open = append(e.open, x)
@@ -154,62 +152,4 @@ func (x *exchange) startDrain(body io.ReadCloser) bool {
 		x.release()
 	})
 	return true
-}
-
-// group counts operations in progress. Unlike a sync.WaitGroup it allows a wait with a limit.
-type group struct {
-	mu   sync.Mutex
-	size int
-	idle chan struct{} // closed when size is 0; nil if no goroutine waits
-}
-
-// Go runs fn on a goroutine of the group.
-func (g *group) Go(fn func()) {
-	g.add()
-	go func() {
-		defer g.done()
-		fn()
-	}()
-}
-
-func (g *group) add() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.size++
-}
-
-func (g *group) done() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.size--; g.size == 0 && g.idle != nil {
-		close(g.idle)
-		g.idle = nil
-	}
-}
-
-func (g *group) count() int {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.size
-}
-
-func (g *group) whenIdle() <-chan struct{} {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.size == 0 {
-		done := make(chan struct{})
-		close(done)
-		return done
-	}
-	if g.idle == nil {
-		g.idle = make(chan struct{})
-	}
-	return g.idle
-}
-
-func (g *group) wait(d time.Duration) {
-	if g.count() == 0 {
-		return
-	}
-	await.Closed(g.whenIdle(), d)
 }

@@ -7,26 +7,31 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/check"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
 )
+
+func messageThat(awaitsAnswer bool) *message {
+	return &message{sent: new(wire.Message), awaitsAnswer: awaitsAnswer}
+}
 
 // An exchange has the values of its caller, and ends with it.
 func TestExchangeIsItsContext(t *testing.T) {
 	type key struct{}
 	caller, leave := context.WithCancel(context.WithValue(t.Context(), key{}, "a"))
 	e := &exchanges{done: make(chan struct{})}
-	x := e.begin(caller, false, false)
+	x := e.begin(caller, messageThat(false))
 	defer x.end()
 	check.Equal(t, "value", x.Value(key{}), any("a"))
 	check.NoError(t, x.Err())
 	leave()
 	<-x.Done()
-	check.Fails(t, e.begin(caller, false, false).Err(), "an exchange of a caller who has left")
+	check.Fails(t, e.begin(caller, messageThat(false)).Err(), "an exchange of a caller who has left")
 }
 
 // An exchange that begins too late is over at once, and one that ends twice ends once.
 func TestLateExchanges(t *testing.T) {
 	late := func(e *exchanges, asks bool) error {
-		x := e.begin(t.Context(), asks, false)
+		x := e.begin(t.Context(), messageThat(asks))
 		defer x.end()
 		defer x.end()
 		return x.Err()
@@ -47,7 +52,7 @@ func TestExchangesEndInAnyOrder(t *testing.T) {
 		e := &exchanges{done: make(chan struct{})}
 		var all [n]*exchange
 		for i := range all {
-			all[i] = e.begin(t.Context(), true, false)
+			all[i] = e.begin(t.Context(), messageThat(true))
 		}
 		all[first].end()
 		all[(first+2)%n].end()
@@ -76,7 +81,7 @@ func TestDrainOutlivesCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &exchanges{done: make(chan struct{})}
 		caller, leave := context.WithCancel(t.Context())
-		x, late := e.begin(caller, true, false), e.begin(t.Context(), false, false)
+		x, late := e.begin(caller, messageThat(true)), e.begin(t.Context(), messageThat(false))
 		x.drainBody(&stuck{x})
 		x.end() // as the caller does
 		leave()

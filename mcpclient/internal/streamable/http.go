@@ -125,7 +125,7 @@ func (c *conn) Exchange(ctx context.Context, sent *wire.Message, deliver func([]
 	if !m.joinOwn() {
 		return wire.ErrSessionEnded
 	}
-	x := c.exchanges.begin(ctx, true, sent.Handshake)
+	x := c.exchanges.begin(ctx, m)
 	defer x.end()
 	defer m.leave()
 	resp, err := c.do(x, http.MethodPost, m)
@@ -153,7 +153,7 @@ func (c *conn) Post(ctx context.Context, sent *wire.Message) error {
 		return wire.ErrSessionEnded
 	}
 	defer m.leave()
-	x := c.exchanges.begin(ctx, false, sent.Handshake)
+	x := c.exchanges.begin(ctx, m)
 	defer x.end()
 	resp, err := c.do(x, http.MethodPost, m)
 	if err != nil && ctx.Err() != nil {

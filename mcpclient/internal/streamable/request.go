@@ -18,7 +18,6 @@ import (
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/redact"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/version"
-	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
@@ -51,7 +50,7 @@ func (a *accept) next(level int32) bool {
 }
 
 // do makes an HTTP request. It repeats a POST while the server answers 406 and there is another
-// value of Accept, and any request once with another token after 401 or 403: in either case the
+// value of Accept, and any request but DELETE once with another token after 401 or 403: either way the
 // server has refused to look at the message. The caller closes the body of the response.
 func (c *conn) do(ctx context.Context, method string, m *message) (*http.Response, error) {
 	var renewed *transport.Token
@@ -65,8 +64,11 @@ func (c *conn) do(ctx context.Context, method string, m *message) (*http.Respons
 		if err != nil {
 			return nil, err
 		}
-		again := method == http.MethodPost && resp.StatusCode == http.StatusNotAcceptable && c.accept.next(level)
-		if !asked && c.isTokenRefusal(resp) {
+		again := false
+		switch {
+		case method == http.MethodPost && resp.StatusCode == http.StatusNotAcceptable:
+			again = c.accept.next(level)
+		case !asked && c.isTokenRefusal(resp):
 			asked = true
 			if renewed, err = c.reauthorize(ctx, m, resp); err != nil {
 				_ = resp.Body.Close()
@@ -216,57 +218,3 @@ var (
 		return []string{"mcpchain"}
 	})
 )
-
-type message struct {
-	sent         *wire.Message
-	header       http.Header // shared: do not modify it
-	awaitsAnswer bool        // it expects an answer
-	bound        bool        // it belongs to its session; otherwise it joins the current one
-
-	session *session        // the session in which it is sent, or nil
-	token   transport.Token // the token with which it is sent
-}
-
-func newMessage(sent *wire.Message) *message {
-	m := &message{sent: sent, header: sent.Header}
-	if s, ok := sent.In.(*session); ok {
-		m.bound = true
-		m.setSession(s)
-	}
-	return m
-}
-
-func (m *message) setSession(s *session) {
-	m.session = s
-	if s == nil {
-		m.sent.SetSession(nil)
-	} else {
-		m.sent.SetSession(s)
-	}
-}
-
-// isFollowUp reports whether a message follows from an earlier one of its session, such as the
-// answer to a server's request. A request for the next page does not.
-func (m *message) isFollowUp() bool { return m.bound && m.session != nil && !m.awaitsAnswer }
-
-// withReadHook returns a body that reports its reads to the sender of the message.
-func (m *message) withReadHook(body io.ReadCloser) io.ReadCloser {
-	if m.sent.Heard == nil {
-		return body
-	}
-	return &hookedBody{body, m.sent.Heard}
-}
-
-// hookedBody reports every read, including comments that keep a stream alive.
-type hookedBody struct {
-	io.ReadCloser
-	onRead func()
-}
-
-func (b *hookedBody) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	if n > 0 {
-		b.onRead()
-	}
-	return n, err
-}

@@ -36,7 +36,7 @@ func (t *HTTP) openStream(ctx context.Context, stream *conn) (_ transport.Conn, 
 	wait := bound.Within(ctx, bound.Limits{Idle: endpointTimeout}) // a person who signs in may take longer
 	defer wait.Stop()
 	m := &message{sent: new(wire.Message), bound: true}
-	c.life = c.stream.exchanges.begin(wait, false, false)
+	c.life = c.stream.exchanges.begin(wait, m)
 	resp, err := c.stream.do(c.life, http.MethodGet, m)
 	if err == nil {
 		c.body = resp.Body
