@@ -140,7 +140,7 @@ func read(path string) ([]byte, error) {
 	if len(data) > maxFile {
 		return nil, fmt.Errorf("%s is larger than %d bytes", path, maxFile)
 	}
-	return data, err
+	return bytes.TrimPrefix(data, []byte("\uFEFF")), err // as PowerShell writes it
 }
 
 // decode reads the one object of a file. It refuses unknown members. An error begins with the path and the line.

@@ -26,7 +26,7 @@ func TestModels(t *testing.T) {
 	if m, err := models.Read(path); err != nil || len(m.Models) != 0 {
 		t.Errorf("got %+v, %v, want no models of a missing file", m, err)
 	}
-	write(t, path, `{"default": "big", "models": {
+	write(t, path, "\uFEFF"+`{"default": "big", "models": {
 		"fast": {"baseUrl": "http://localhost/v1", "model": "q"}, "big": {"baseUrl": "https://h/v1", "model": "g", "apiKey": "k-${KEY}"}}}`)
 	m := check.Value(models.Read(path))(t)
 	getenv := func(name string) string { return map[string]string{"KEY": "s3cret"}[name] }
