@@ -5,9 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"sync"
 
-	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
@@ -42,16 +40,11 @@ func (l *lineReader) next() ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		text := bytes.Trim(bytes.TrimPrefix(line, byteOrderMark), blanks)
+		text := trim(line)
 		switch {
 		case len(text) == 0:
 		case !beginsMessage(text):
-			before, response := jsonrpc.CutResponse(text)
-			if response != nil {
-				text = before
-			}
-			l.skipped.add(text)
-			if response != nil {
+			if response := l.skip(text); response != nil {
 				return response, nil
 			}
 		case owned:
@@ -60,6 +53,19 @@ func (l *lineReader) next() ([]byte, error) {
 			return bytes.Clone(text), nil
 		}
 	}
+}
+
+// trim returns a line without what may be around a message.
+func trim(line []byte) []byte { return bytes.Trim(bytes.TrimPrefix(line, byteOrderMark), blanks) }
+
+// skip skips a line, except for a response in it, which it returns.
+func (l *lineReader) skip(line []byte) (response []byte) {
+	before, response := jsonrpc.CutResponse(line)
+	if response != nil {
+		line = before
+	}
+	l.skipped.add(line)
+	return response
 }
 
 func beginsMessage(line []byte) bool { return line[0] == '{' || line[0] == '[' }
@@ -165,7 +171,7 @@ func (l *lineReader) longLine() ([]byte, error) {
 
 // lastLine returns what remains at the end of the input, unless it is the beginning of a message.
 func (l *lineReader) lastLine(rest []byte, err error) ([]byte, error) {
-	text := bytes.Trim(bytes.TrimPrefix(rest, byteOrderMark), blanks)
+	text := trim(rest)
 	switch {
 	case len(text) == 0:
 		return nil, err
@@ -177,6 +183,7 @@ func (l *lineReader) lastLine(rest []byte, err error) ([]byte, error) {
 	return nil, err
 }
 
+// isCutOff reports whether a text is JSON without its end.
 func isCutOff(text []byte) bool {
 	var ignored struct{}
 	return json.NewDecoder(bytes.NewReader(text)).Decode(&ignored) == io.ErrUnexpectedEOF
@@ -187,39 +194,4 @@ func (l *lineReader) tooLongError(line []byte) error {
 		Prefix: bytes.Clone(line[:min(len(line), readBuffer)]),
 		Err:    fmt.Errorf("%w: a message is over %d bytes, which MaxMessage of the transport can raise", transport.ErrMessageTooLarge, l.max),
 	}
-}
-
-type skippedLines struct {
-	mu     sync.Mutex
-	latest string            // "" for none
-	onSkip func(line string) // nil for none
-}
-
-func (s *skippedLines) add(line []byte) {
-	text := excerpt.Cut(string(line[:min(len(line), excerpt.Max+1)]))
-	s.mu.Lock()
-	s.latest = text
-	onSkip := s.onSkip
-	s.mu.Unlock()
-	if onSkip != nil {
-		onSkip(text)
-	}
-}
-
-// setObserver sets the function to call with each line from now on, and calls it with the latest
-// one.
-func (s *skippedLines) setObserver(onSkip func(line string)) {
-	s.mu.Lock()
-	s.onSkip = onSkip
-	latest := s.latest
-	s.mu.Unlock()
-	if latest != "" {
-		onSkip(latest)
-	}
-}
-
-func (s *skippedLines) last() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.latest
 }
