@@ -120,7 +120,11 @@ func byModel(m model.Model, opts Options) summarizer {
 				used := reply.Usage
 				used.Turns = 1
 				used.Cost = billing.Cost(opts.Prices, m, scratch, reply.Message.Model, used)
-				return reply.Message.Text(), used, nil
+				text := reply.Message.Text()
+				if reply.Finish == model.FinishRefusal { // its text would take the place of the history
+					return "", used, fmt.Errorf("call model: it refused: %.200q", text)
+				}
+				return text, used, nil
 			}
 		}
 		return "", run.Usage{}, errors.New("call model: it ended without a reply")

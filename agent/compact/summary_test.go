@@ -120,4 +120,10 @@ func TestByModelOptions(t *testing.T) {
 	down := errors.New("down")
 	_, _, err = compact.ByModel(plays("", down), nil)(t.Context(), nil)
 	check.Is(t, err, down)
+	refuses := agenttest.PlayRepeating(func(context.Context, agenttest.Turn) (*model.Response, error) {
+		return &model.Response{Message: run.Text(run.RoleAssistant, "I can't."), Finish: model.FinishRefusal, Usage: run.Usage{Total: 9}}, nil
+	})
+	_, used, err = compact.ByModel(refuses, nil)(t.Context(), nil)
+	check.That(t, used.Total == 9, "got %+v, want what the refusal cost", used)
+	check.Text(t, err, `call model: it refused: "I can't."`)
 }
