@@ -3,6 +3,7 @@ package browsertest_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -105,6 +106,29 @@ func TestViewOfChatbot(t *testing.T) {
 	page.click("#close", "Close", "#says", "The view is closed")
 	page.do(chromedp.Reload())
 	page.sees("Visitors on Friday")
+}
+
+// TestManyViewsOfChatbot opens pages until one says that there are too many: the browser has six connections for all of
+// them, and each page needs one as long as it is open.
+func TestManyViewsOfChatbot(t *testing.T) {
+	t.Parallel()
+	servers := check.Value(demoservers.Start())(t)
+	t.Cleanup(func() { _ = servers.Close() })
+	c := &chatter{t, make(chan string), make(chan bool)}
+	page := c.calls("desk", &mcpclient.HTTP{URL: servers.DeskURL}, "visitors", `{"day":"Friday"}`)
+	for opened := 1; ; opened++ {
+		check.Require(t, opened < 7, "got %d open pages, want an error", opened)
+		page.sees("Visitors on Friday")
+		page.checkIn(fmt.Sprint("Visitor ", opened))
+		c.hears("check_in", true)
+		next := page.another()
+		until := next.expectErrors("429")
+		next.await("Boolean(document.querySelector('iframe')) || document.body.innerText.includes('too many views are open')")
+		if eval[bool](next, "!document.querySelector('iframe')") {
+			break
+		}
+		until()
+	}
 }
 
 // TestRealViewOfChatbot shows a view of the official repository, which is made with the official library.

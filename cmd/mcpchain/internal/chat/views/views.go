@@ -24,7 +24,7 @@ import (
 const (
 	maxViews    = 50       // offered views; older ones are dropped
 	maxBytes    = 32 << 20 // bytes of their arguments and results; the newest view is kept in any case
-	maxOpen     = 8        // open pages
+	maxOpen     = 4        // open pages; each occupies one of the six connections that a browser makes to the page
 	maxContexts = 4        // views whose texts are added to a question; each has at most viewframe.MaxText bytes
 	maxIncoming = 1 << 20  // bytes of a message of a view, and of a request of a page
 	maxOutgoing = 16 << 20 // bytes of a message to a view
