@@ -3,6 +3,7 @@ package mcpclient_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"testing"
 	"testing/synctest"
@@ -167,9 +168,11 @@ func ending(o mcpclient.Options) (opts mcpclient.Options, began chan bool, ended
 
 // A shared connection does not show which call a question belongs to. The handler ends when the
 // only call is cancelled, and not when it is answered: then the question belongs to something else.
+// That is not a failure to warn of.
 func TestHandlerOutlivesAnsweredCall(t *testing.T) {
 	for _, gaveUp := range []bool{false, true} {
 		opts, began, ended := ending(legacy())
+		opts, log := logs(opts, slog.LevelInfo)
 		inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 			ctx, cancel := context.WithCancel(t.Context())
 			call, m := goCall(ctx, c, "a"), p.next()
@@ -183,6 +186,7 @@ func TestHandlerOutlivesAnsweredCall(t *testing.T) {
 			<-call
 			synctest.Wait()
 			check.Equal(t, "handler ended", len(ended) == 1, gaveUp)
+			check.Equal(t, "log", log.String(), "")
 		})
 	}
 }
