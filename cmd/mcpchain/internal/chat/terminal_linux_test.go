@@ -67,6 +67,11 @@ func TestInterruptsOnAPlainTerminal(t *testing.T) {
 	check.That(t, !strings.Contains(m.whole, "\x1b"), "a terminal without escape sequences got %q", m.whole)
 
 	m = openPlain(t)
+	m.enter("you › ", "Summarize: Go is small.\n", "[?]: ", "y\n", "[a]lways for this server: ", ctrlC, "interrupted", ctrlC)
+	m.ended(130)
+	check.That(t, !strings.Contains(m.whole, "cancel"), "got %q, want the words of a person", m.whole)
+
+	m = openPlain(t)
 	m.enter("you › ", ctrlC, "press Ctrl-C again, or Ctrl-D, to leave", ctrlC)
 	m.ended(130)
 }

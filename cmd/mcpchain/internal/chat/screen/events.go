@@ -38,7 +38,7 @@ func EventNote(e agent.Event, hint string) (Style, string) {
 		return resultNote(e, hint)
 	case *agent.Sampled:
 		if e.Err != nil {
-			return Warn, fmt.Sprintf("  %s got no answer of the model: %v", e.Server, e.Err)
+			return Warn, fmt.Sprintf("  %s got no answer of the model: %s", e.Server, errorText(e.Err))
 		}
 		return Faint, fmt.Sprintf("  the model answered %s: %s",
 			e.Server, hosttext.Line(offering.Content(e.Result.Content), MaxResult))
@@ -46,7 +46,7 @@ func EventNote(e agent.Event, hint string) (Style, string) {
 		return Faint, fmt.Sprintf("  answer to %s: %s", e.Question.Server, e.Reply.Action)
 	case *agent.Elicited:
 		if e.Err != nil {
-			return Warn, fmt.Sprintf("  %s got no answer: %v", e.Server, e.Err)
+			return Warn, fmt.Sprintf("  %s got no answer: %s", e.Server, errorText(e.Err))
 		}
 		return Faint, fmt.Sprintf("  answer to %s: %s", e.Server, e.Result.Action)
 	case *agent.Compacted:
@@ -100,13 +100,18 @@ func resultNote(e *agent.ToolEnd, hint string) (Style, string) {
 	if strings.HasSuffix(text, "…") && !strings.HasSuffix(e.Result.Text, "…") {
 		text += hint
 	}
-	switch {
-	case errors.Is(e.Result.Err, context.Canceled):
-		text = "stopped"
-	case e.Result.Err != nil:
-		text = hosttext.Line(reason.ExplainTimeout(e.Result.Err).Error(), MaxFailure)
+	if e.Result.Err != nil {
+		text = errorText(e.Result.Err)
 	}
 	return style, fmt.Sprintf("%s %s %s: %s", mark, e.Server, CallName(&e.Call), text)
+}
+
+// errorText returns an error on one line.
+func errorText(err error) string {
+	if errors.Is(err, context.Canceled) {
+		return "stopped"
+	}
+	return hosttext.Line(reason.ExplainTimeout(err).Error(), MaxFailure)
 }
 
 // CallName returns the server's name of the called tool, or the model's name if there is no such
