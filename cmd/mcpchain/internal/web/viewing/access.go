@@ -73,7 +73,7 @@ func (a *access) CallTool(ctx context.Context, name string, arguments json.RawMe
 	} else {
 		text, failed = res.Text(), res.IsError
 	}
-	a.view.window.offer(talk.ViewCallEvent(call, text, failed, time.Since(began)))
+	a.view.window.queue.offer(talk.ViewCallEvent(call, text, failed, time.Since(began)))
 	return res, err
 }
 
@@ -112,7 +112,7 @@ func (v *view) ask(ctx context.Context, kind, text, href string) error {
 		delete(v.asked, id)
 		v.mu.Unlock()
 	}()
-	if !v.window.put(v, "view-ask", question{v.id, id, kind, hosttext.Line(v.call.Server, 100), text, href}) {
+	if !v.put("view-ask", question{v.id, id, kind, hosttext.Line(v.call.Server, 100), text, href}) {
 		return apps.ErrDenied
 	}
 	select {
@@ -122,7 +122,7 @@ func (v *view) ask(ctx context.Context, kind, text, href string) error {
 		}
 		return nil
 	case <-ctx.Done():
-		v.window.put(v, "view-asked", map[string]string{"session": v.id, "ask": id})
+		v.put("view-asked", map[string]string{"session": v.id, "ask": id})
 		return ctx.Err()
 	}
 }
@@ -167,7 +167,7 @@ func (s *Service) message(user string, v *view) func(context.Context, []mcp.Cont
 
 // changeMode asks the page to show the view in another mode.
 func (v *view) changeMode(_ context.Context, mode string) (string, error) {
-	v.window.put(v, "view-mode", map[string]string{"session": v.id, "mode": string(mode)})
+	v.put("view-mode", map[string]string{"session": v.id, "mode": string(mode)})
 	return mode, nil
 }
 
@@ -190,11 +190,11 @@ func (s *Service) Mode(user, id string, mode string) error {
 // resized asks the page to give the view another height. The page decides on the width.
 func (v *view) resized(_, height *float64) {
 	if height != nil {
-		v.window.put(v, "view-size", map[string]any{"session": v.id, "height": *height})
+		v.put("view-size", map[string]any{"session": v.id, "height": *height})
 	}
 }
 
 // askedToClose tells the page that the view wants to be closed.
 func (v *view) askedToClose() {
-	v.window.put(v, "view-close", map[string]string{"session": v.id})
+	v.put("view-close", map[string]string{"session": v.id})
 }

@@ -153,7 +153,7 @@ func (s *Service) Open(ctx context.Context, user string, r Request) (*Opened, er
 	if err := s.begin(ctx, v, &opening{r, user, shown, tool, &frame}); err != nil {
 		return nil, err
 	}
-	return &Opened{Shown: viewframe.Of(shown.Server, document, &frame), Session: v.id, Life: v.window.life}, nil
+	return &Opened{Shown: viewframe.Of(shown.Server, document, &frame), Session: v.id, Life: v.window.queue.life}, nil
 }
 
 // opening is what a session begins with.
@@ -239,7 +239,7 @@ func (s *Service) forward(v *view) {
 		if err != nil {
 			break
 		}
-		if !v.window.put(v, "view", struct {
+		if !v.put("view", struct {
 			Session string          `json:"session"`
 			Message json.RawMessage `json:"message"`
 		}{v.id, raw}) {
@@ -249,7 +249,7 @@ func (s *Service) forward(v *view) {
 	_ = v.conn.Close()
 	<-v.host.Done()
 	s.removeView(v)
-	v.window.put(v, "view-closed", map[string]string{"session": v.id})
+	v.put("view-closed", map[string]string{"session": v.id})
 }
 
 // Say passes messages of a frame to the session, as [viewframe.Sender.Send] does. The error is talk.ErrGone if the

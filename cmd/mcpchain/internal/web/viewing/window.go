@@ -2,41 +2,21 @@ package viewing
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/json"
-	"sync"
 	"time"
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/talk"
 )
 
-// window is the queue of messages for a user's window. Messages are numbered and the window acknowledges them, so that
-// none is lost with a stream, and the window can drop one that it gets twice.
+// window is a user's window with views.
 type window struct {
-	key  windowKey
-	life string // identifies the queue: numbers restart with another one
+	key   windowKey
+	queue *queue
+	away  *time.Timer // runs while there is no stream
 
 	// guarded by Service.mu
 	views   int
-	streams int         // open ones
-	session string      // the session of the latest stream
-	away    *time.Timer // runs while there is no stream
-
-	mu           sync.Mutex    // guards the following fields; locked after Service.mu
-	changed      chan struct{} // has a value if there may be more to send; room for one
-	room         chan struct{} // has a value if there may be room for messages; room for one
-	last         uint64        // last number assigned
-	sent         uint64        // last number sent to the latest stream
-	waiting      []numbered    // sent and not acknowledged, or not sent
-	bytes        int           // the size of the waiting messages
-	latestStream int           // number of the latest stream
-	removed      bool          // nothing waits for the window any more, and the service has forgotten it
-}
-
-// numbered is a message for a window, with its number.
-type numbered struct {
-	talk.Event
-	n uint64
+	streams int    // open ones
+	session string // the session of the latest stream
 }
 
 // addView adds a view to its window. The error is ErrTooMany if there is no room, or the service is closed.
@@ -75,7 +55,7 @@ func (s *Service) removeView(v *view) {
 func (s *Service) windowLocked(key windowKey) *window {
 	w := s.windows[key]
 	if w == nil {
-		w = &window{key: key, life: rand.Text(), changed: make(chan struct{}, 1), room: make(chan struct{}, 1)}
+		w = &window{key: key, queue: newQueue()}
 		w.away = time.AfterFunc(awayFor, func() { s.endIfAway(w) })
 		s.windows[key] = w
 	}
@@ -92,9 +72,7 @@ func (s *Service) removeIfUnusedLocked(w *window) {
 
 // removeLocked removes a window.
 func (s *Service) removeLocked(w *window) {
-	w.mu.Lock()
-	w.removed = true
-	w.mu.Unlock()
+	w.queue.close()
 	if s.windows[w.key] == w { // and not a later one
 		delete(s.windows, w.key)
 	}
@@ -109,60 +87,13 @@ func (s *Service) endIfAway(w *window) {
 	}
 	s.mu.Unlock()
 	if !isBack {
-		wake(w.room)
 		s.closeAll("the page is gone", func(v *view) bool { return v.window == w })
 	}
 }
 
-// wake puts a value into a channel with room for one, unless it has one.
-func wake(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
-}
-
-// addLocked adds a message to the queue.
-func (w *window) addLocked(e talk.Event) {
-	w.last++
-	w.waiting = append(w.waiting, numbered{e, w.last})
-	w.bytes += len(e.Data)
-	wake(w.changed)
-}
-
-// offer adds an event for the window, as put does. It drops the event if the queue is half full,
-// because nobody waits for it.
-func (w *window) offer(e talk.Event) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.removed || len(w.waiting) >= maxWaiting/2 || w.bytes >= maxOutgoing {
-		return
-	}
-	w.addLocked(e)
-}
-
-// put adds a message for the window. It waits for room unless the session has ended, and reports whether the message
-// was added: not if the window was removed.
-func (w *window) put(v *view, kind string, value any) bool {
-	event := talk.NewEvent(kind, value)
-	for {
-		w.mu.Lock()
-		switch {
-		case w.removed:
-			w.mu.Unlock()
-			return false
-		case len(w.waiting) < maxWaiting && w.bytes < 2*maxOutgoing || v.host.Err() != nil:
-			w.addLocked(event)
-			w.mu.Unlock()
-			wake(w.room) // another view may wait, and there may be room for more
-			return true
-		}
-		w.mu.Unlock()
-		select {
-		case <-w.room:
-		case <-v.host.Ended():
-		}
-	}
+// put adds a message to the queue of the view's window, see [queue.put].
+func (v *view) put(kind string, value any) bool {
+	return v.window.queue.put(talk.NewEvent(kind, value), v.host.Ended())
 }
 
 // Watch sends the queue of a window until the context ends, send fails or a later stream of the
@@ -171,13 +102,14 @@ func (w *window) put(v *view, kind string, value any) bool {
 func (s *Service) Watch(ctx context.Context, user, session, id string, send func([]talk.Event) error) error {
 	w, stream := s.openStream(windowKey{user, id}, session)
 	defer s.closeStream(w)
-	if err := send([]talk.Event{talk.NewEvent("view-life", map[string]string{"life": w.life})}); err != nil {
+	q := w.queue
+	if err := send([]talk.Event{talk.NewEvent("view-life", map[string]string{"life": q.life})}); err != nil {
 		return err
 	}
 	for {
-		batch, isLatest := w.unsent(stream)
+		batch, isLatest := q.unsent(stream)
 		if !isLatest {
-			wake(w.changed) // passes the value on to the later stream
+			wake(q.changed) // passes the value on to the later stream
 			return nil
 		}
 		if len(batch) > 0 {
@@ -187,7 +119,7 @@ func (s *Service) Watch(ctx context.Context, user, session, id string, send func
 			continue
 		}
 		select {
-		case <-w.changed:
+		case <-q.changed:
 		case <-ctx.Done():
 			return nil
 		}
@@ -202,11 +134,7 @@ func (s *Service) openStream(key windowKey, session string) (w *window, stream i
 	w.streams++
 	w.session = session
 	w.away.Stop()
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.latestStream++
-	w.sent = 0 // sends again what the window has not acknowledged
-	return w, w.latestStream
+	return w, w.queue.begin()
 }
 
 // closeStream ends a stream of a window. If it was the only one, the window is removed unless another stream begins
@@ -220,40 +148,12 @@ func (s *Service) closeStream(w *window) {
 	s.removeIfUnusedLocked(w)
 }
 
-// unsent returns the messages that were not sent on a stream, if it is the latest one. They then count as sent.
-func (w *window) unsent(stream int) (out []talk.Event, isLatest bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if stream != w.latestStream {
-		return nil, false
-	}
-	for _, m := range w.waiting {
-		if m.n <= w.sent {
-			continue
-		}
-		out = append(out, talk.NewEvent(m.Type, struct {
-			N    uint64          `json:"n"`
-			Data json.RawMessage `json:"data"`
-		}{m.n, m.Data}))
-		w.sent = m.n
-	}
-	return out, true
-}
-
 // Seen removes the messages that a window has acknowledged: those up to number n.
 func (s *Service) Seen(user, id string, n uint64) {
 	s.mu.Lock()
 	w := s.windows[windowKey{user, id}]
 	s.mu.Unlock()
-	if w == nil {
-		return
+	if w != nil {
+		w.queue.acknowledge(n)
 	}
-	w.mu.Lock()
-	for len(w.waiting) > 0 && w.waiting[0].n <= n {
-		w.bytes -= len(w.waiting[0].Data)
-		w.waiting[0] = numbered{}
-		w.waiting = w.waiting[1:]
-	}
-	w.mu.Unlock()
-	wake(w.room)
 }

@@ -17,16 +17,16 @@ func TestRoomForSeveral(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, conn := mcpclient.Pipe()
 		session := check.Value(host.Open(t.Context(), conn, struct{ host.Server }{}, nil))(t)
-		w := &window{changed: make(chan struct{}, 1), room: make(chan struct{}, 1)}
+		w := &window{queue: newQueue()}
 		v := &view{window: w, host: session}
 		for range maxWaiting {
-			w.put(v, "view", json.RawMessage("0"))
+			v.put("view", json.RawMessage("0"))
 		}
 		const several = 3
 		var added atomic.Int64
 		for range several {
 			go func() {
-				if w.put(v, "view", json.RawMessage("0")) {
+				if v.put("view", json.RawMessage("0")) {
 					added.Add(1)
 				}
 			}()
