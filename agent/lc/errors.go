@@ -40,7 +40,8 @@ func kindOf(err error) model.ErrorKind {
 		return kinds[known.Code]
 	}
 	text := strings.ToLower(err.Error())
-	for _, long := range []string{"context length", "context window", "context_length_exceeded", "prompt is too long", "input token count"} {
+	for _, long := range []string{"context length", "context window", "context limit", "context_length_exceeded", "prompt is too long",
+		"input is too long", "input token count"} {
 		if strings.Contains(text, long) {
 			return model.ErrorTooLong
 		}

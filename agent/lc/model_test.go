@@ -64,6 +64,8 @@ func TestFailures(t *testing.T) {
 		{fmt.Errorf("send request: %w", &url.Error{Op: "Post", Err: os.ErrDeadlineExceeded}), model.ErrorTimeout},
 		{errors.New("network error: failed to reach API server"), model.ErrorUnavailable},
 		{errors.New("request timeout: network operation exceeded timeout"), model.ErrorTimeout},
+		{errors.New("status code: 400: input length and `max_tokens` exceed context limit: 9 + 2 > 10"), model.ErrorTooLong},
+		{errors.New("https response error StatusCode: 400, ValidationException: Input is too long for requested model."), model.ErrorTooLong},
 		{errors.New("no status"), 0},
 		{llms.NewError(llms.ErrCodeQuotaExceeded, "acme", "no money"), model.ErrorAuth},
 		{llms.NewError(llms.ErrCodeContentFilter, "acme", "no"), model.ErrorRefused},

@@ -222,6 +222,8 @@ var windows = []*regexp.Regexp{
 	regexp.MustCompile(`(?i)context length (?:is|of) only ([\d,]+)`),                                   // vLLM, LM Studio
 	regexp.MustCompile(`(?i)([\d,]+) maximum context length`),                                          // Mistral
 	regexp.MustCompile(`(?i)prompt is too long: [\d,]+ tokens > ([\d,]+)`),                             // Anthropic
+	regexp.MustCompile(`(?i)exceed context limit: [\d,]+ \+ [\d,]+ > ([\d,]+)`),                        // Anthropic, with max_tokens
+	regexp.MustCompile(`(?i)too many input tokens\. max input tokens: ([\d,]+)`),                       // Bedrock
 	regexp.MustCompile(`(?i)maximum number of tokens allowed \(([\d,]+)\)`),                            // Gemini
 	regexp.MustCompile(`(?i)input tokens exceed the configured limit of ([\d,]+)`),                     // OpenAI
 	regexp.MustCompile("(?i)`inputs` tokens \\+ `max_new_tokens` must be <= ([\\d,]+)"),                // Together
@@ -229,12 +231,13 @@ var windows = []*regexp.Regexp{
 	regexp.MustCompile(`(?i)exceeded model token limit: ([\d,]+)`),                                     // Moonshot
 	regexp.MustCompile(`(?i)prompt token count of [\d,]+ exceeds the limit of ([\d,]+)`),               // Copilot
 	regexp.MustCompile(`(?i)(?:context window exceeds limit|input is too long for requested model)()`), // MiniMax, Bedrock
+	regexp.MustCompile(`(?i)(?:context_length_exceeded|reduce the length of the messages)()`),          // OpenAI, Groq behind gateways
 	regexp.MustCompile(`(?i)(?:exceeds?|over|than) the (?:model's )?context (?:length|window|size)()`), // others
 }
 
 // prompts matches the length of the request in the same messages, in tokens.
 var prompts = regexp.MustCompile(`(?i)(?:request \(|request contains |requested: |messages resulted in |you requested (?:about )?|your request has |prompt \(length |` +
-	`input length \(|input \(|prompt token count of |prompt contains |prompt is too long: |input token count \(?|passed )([\d,]+)`)
+	`input length \(|input \(|prompt token count of |prompt contains |prompt is too long: |exceed context limit: |input token count: |input token count \(?|passed )([\d,]+)`)
 
 // detectOverflow sets CodeContextLength and both lengths if the request was longer than the model's window.
 func (e *Error) detectOverflow() {
