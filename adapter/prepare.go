@@ -177,10 +177,10 @@ func (p *Prepared) Continue(
 	s.approvedArgs, s.task, s.round, s.answers = p.arguments, task, round, answers
 	var err error
 	switch {
+	case p.tool.local != nil:
+		err = &roundError{"a function has neither rounds nor tasks"}
 	case task == "":
 		err = s.checkRound(round)
-	case p.tool.local != nil:
-		err = &roundError{"a function has no tasks"}
 	default:
 		s.sent = true
 	}
