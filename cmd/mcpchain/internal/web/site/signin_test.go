@@ -1,6 +1,7 @@
 package site_test
 
 import (
+	"context"
 	"crypto/rand"
 	"net/http"
 	"net/http/cookiejar"
@@ -92,4 +93,11 @@ func TestSignInByProvider(t *testing.T) {
 	_, _, body := w.do(t, "", "POST", "/api/sign-out", `{}`)
 	check.Contains(t, "the provider's page", body, provider.URL)
 	check.Equal(t, "after the sign-out", w.status(t, "", "POST", "/api/conversations", `{"text":"hello"}`), 401)
+	over, end := context.WithCancel(t.Context())
+	end()
+	for _, path := range []string{"/api/me", "/api/events"} { // a page that thinks that nobody is signed in drops what is being filled in
+		answer := httptest.NewRecorder()
+		w.Config.Handler.ServeHTTP(answer, httptest.NewRequestWithContext(over, "GET", w.URL+path, nil))
+		check.Equal(t, path+" while the program ends", answer.Code, 503)
+	}
 }

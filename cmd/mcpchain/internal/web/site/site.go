@@ -182,7 +182,11 @@ func (s *site) health(w http.ResponseWriter, r *http.Request) {
 // me tells the page who is signed in, or who may sign in.
 func (s *site) me(w http.ResponseWriter, r *http.Request) {
 	person, ok := s.opts.SignIn.Person(r)
-	if !ok {
+	switch {
+	case !ok && r.Context().Err() != nil:
+		s.fail(w, r, r.Context().Err())
+		return
+	case !ok:
 		hosting.WriteJSON(w, http.StatusOK, s.opts.SignIn.Choices())
 		return
 	}
@@ -245,6 +249,8 @@ func (s *site) person(w http.ResponseWriter, r *http.Request, changes *hosting.R
 	p, ok := s.opts.SignIn.Person(r)
 	shown, err := url.PathUnescape(r.Header.Get("Page-User"))
 	switch {
+	case !ok && r.Context().Err() != nil: // the program ends: nobody could look
+		return p, r.Context().Err()
 	case !ok:
 		return p, hosting.Refuse(http.StatusUnauthorized, "sign in first")
 	case err != nil || shown != "" && shown != p.User:
