@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/doubttext"
 	"github.com/mcpchain/mcpchain/internal/inquiry"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/mcpclient"
@@ -23,7 +24,7 @@ func sendReady(t *turn, c *ledger.Call) (func() error, error) {
 	}
 	j := t.tools.job(c)
 	if j.err != nil {
-		return nil, t.sender.recordRefusal(j, j.err)
+		return nil, t.sender.recordGivenUp(c, j)
 	}
 	return t.recordIntent(c, j, (*job).run)
 }
@@ -126,6 +127,9 @@ func (s *sender) sendCall(ctx context.Context, c *ledger.Call, j *job, send send
 	if needed, ok := s.neededSignIn(c, result); ok {
 		return s.askSignIn(c, needed)
 	}
+	if result.Unsent() && (c.At == ledger.CallSent || len(c.Round) > 0) { // but it was sent before
+		return s.recordDoubt(c, j)
+	}
 	if mayResend(c, j, result) {
 		j.failure = result.Err
 		return nil // it is sent again, see resolveDoubt
@@ -222,6 +226,15 @@ func (s *sender) recordRefusal(j *job, err error) error {
 		return err
 	}
 	return s.recordOutcome(j, s.refusalResult(j, err), 0)
+}
+
+// recordGivenUp records that a call cannot begin or continue, because its tool has changed or is gone.
+func (s *sender) recordGivenUp(c *ledger.Call, j *job) error {
+	if c.Task == nil && len(c.Round) == 0 && c.Child == nil {
+		return s.recordRefusal(j, j.err)
+	}
+	text := "Error: " + j.err.Error() + ". The call was given up; it " + doubttext.MayHaveRun + "."
+	return s.recordOutcome(j, j.errorResult(text, j.err), 0)
 }
 
 // refusalResult returns the result of a call that does not run. A run in which the model

@@ -122,7 +122,7 @@ func (t *turn) sendAgain(c *ledger.Call) (func() error, error) {
 	}
 	j := t.tools.job(c)
 	if j.err != nil {
-		return nil, t.sender.recordRefusal(j, j.err)
+		return nil, t.sender.recordGivenUp(c, j)
 	}
 	if c.Task != nil {
 		return awaitTask(t, c)
@@ -175,7 +175,7 @@ func awaitTask(t *turn, c *ledger.Call) (func() error, error) {
 	}
 	j := t.tools.job(c)
 	if j.err != nil {
-		return nil, t.sender.recordRefusal(j, j.err)
+		return nil, t.sender.recordGivenUp(c, j)
 	}
 	round, answers, err := decodeRound(c)
 	if err != nil {
@@ -205,13 +205,18 @@ func resolveDoubt(t *turn, c *ledger.Call) (func() error, error) {
 	if j.err == nil && c.Tries < maxTries && j.call.Tool().Repeatable() {
 		return t.sendAgain(c)
 	}
-	if t.agent.opts.Durable.AskInDoubt {
-		return nil, t.questions.add(&run.Question{
+	return nil, t.sender.recordDoubt(c, j)
+}
+
+// recordDoubt asks a person whether a call ran, or tells the model that this is unknown.
+func (s *sender) recordDoubt(c *ledger.Call, j *job) error {
+	if s.agent.opts.Durable.AskInDoubt {
+		return s.questions.add(&run.Question{
 			Kind: run.QuestionDoubt, Call: c.ID, Server: c.Server, Tool: c.Name,
 			Arguments: c.Args, Tries: c.Tries, Sent: c.Sent, Survives: true,
 		})
 	}
-	return nil, t.sender.recordOutcome(j, j.errorResult(unknownOutcome, nil), 0)
+	return s.recordOutcome(j, j.errorResult(unknownOutcome, nil), 0)
 }
 
 // applyDoubtReply applies a person's reply about a call in doubt: it is sent again, has the result that

@@ -106,6 +106,15 @@ func TestCallInDoubt(t *testing.T) {
 	}
 }
 
+// A call that was sent is in doubt also if it may be made again, and its server cannot be reached any more.
+func TestServerIsGoneAfterACall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		toolset, _ := open(t, &adapter.Options{Policy: adapter.Policy{Repeat: isHarmless}})
+		got := mustRun(t, withTools(t, play(uses(toolCall("1", "die", "{}")), says("done")), toolset, nil), human("go"))
+		check.Contains(t, "what the model is told", lines(got.Messages)[2], "It is unknown whether the call ran")
+	})
+}
+
 // A conversation is one run with many inputs, in whatever process.
 func TestConversation(t *testing.T) {
 	for name, store := range map[string]record.Store{"memory": record.NewMemory(), "file": inFiles(t, nil), "SQLite": inSQLite(t)} {

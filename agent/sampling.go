@@ -109,7 +109,7 @@ func (t *turn) sample(c *ledger.Call, round *mcp.InputRequired, keys []string) (
 	}
 	j := t.tools.job(c)
 	if j.err != nil {
-		return nil, t.sender.recordRefusal(j, j.err)
+		return nil, t.sender.recordGivenUp(c, j)
 	}
 	return func() error {
 		for _, key := range keys {

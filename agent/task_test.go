@@ -27,6 +27,7 @@ type tasker struct {
 	t         *testing.T
 	asksFirst bool   // the call asks who pays before it becomes a task, too
 	onPoll    func() // called, if set, when the status of the task is requested
+	about     string // description of the tool
 
 	mu      sync.Mutex
 	calls   int
@@ -47,7 +48,7 @@ func (s *tasker) answer(m *testenv.Message) string {
 	case "server/discover":
 		return `"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}}`
 	case "tools/list":
-		return `"result":{"resultType":"complete","ttlMs":0,"cacheScope":"private","tools":[{"name":"slow","inputSchema":{"type":"object"}}]}`
+		return `"result":{"resultType":"complete","ttlMs":0,"cacheScope":"private","tools":[{"name":"slow","description":"` + s.about + `","inputSchema":{"type":"object"}}]}`
 	case "tools/call":
 		s.calls++
 		if s.asksFirst && s.calls == 1 {
@@ -95,6 +96,27 @@ func (s *tasker) process(t *testing.T, model *script, opts agent.Options) *agent
 	})
 	toolset := openAll(t, &adapter.Options{ClientOptions: &mcpclient.Options{Sampling: sampler}}, adapter.Server{Name: "shop", Transport: transport})
 	return withTools(t, model, toolset, &opts)
+}
+
+// A call that a server has begun is not called undone because its tool has changed since, or the sub-agent is gone.
+func TestBegunCallOfAChangedTool(t *testing.T) {
+	const gaveUp = " The call was given up; it may or may not have run."
+	for _, asksFirst := range []bool{false, true} {
+		synctestRun(t, fmt.Sprintf("asks before it is a task: %v", asksFirst), func(t *testing.T) {
+			opts, s := agent.Options{Durable: agent.Durable{Store: record.NewMemory()}}, &tasker{t: t, asksFirst: asksFirst}
+			got := asks(t, s.process(t, play(uses(toolCall("1", "slow", "{}"))), opts), 1, run.QuestionForm)
+			s.about = "new"
+			got = resumed(t, s.process(t, play(says("done")), opts), accepted(t, got.Questions[0], map[string]any{"name": "Ann"}))
+			check.Same(t, "results", results(got.Messages), []string{`Error: server "shop" has changed the tool slow since it was offered.` + gaveUp})
+		})
+	}
+	synctestRun(t, "sub-agent", func(t *testing.T) {
+		opts := agent.Options{Durable: agent.Durable{Store: record.NewMemory()}}
+		helper := sub(t, boxed(t, play(uses(toolCall("1", "ask", "{}"))), nil), agent.NewSubAgent)
+		got := asks(t, boss(t, play(uses(toolCall("1", "helper", `{"task":"x"}`))), helper, opts), 1, run.QuestionForm)
+		got = resumed(t, newAgent(t, play(says("done")), &opts), accepted(t, got.Questions[0], map[string]any{"name": "Ann"}))
+		check.Same(t, "results", results(got.Messages), []string{`Error: server "agent" does not offer the tool helper any more.` + gaveUp})
+	})
 }
 
 // What a task asks waits in the store with the id of the task, and is answered in other
