@@ -22,6 +22,9 @@ const maxQuoted = excerpt.Max
 var (
 	urlText = regexp.MustCompile(`(?i)\b[a-z][a-z0-9+.-]*://[^\s"'<>]+`)
 
+	// secretHeader matches the names of headers with secrets, also those of gateways.
+	secretHeader = regexp.MustCompile(`(?i)key|auth|token|secret|password|cookie|openai-organization`)
+
 	// keyText matches an API key in the form of a known host, even if the host has
 	// masked a part of it.
 	keyText = regexp.MustCompile(`(?i)\bbearer\s+[^\s"'<>]+` +
@@ -37,8 +40,11 @@ type redactor struct {
 // newRedactor returns a redactor for the secrets of one request.
 func newRedactor(req *http.Request) *redactor {
 	var secrets []string
-	for _, name := range []string{"Authorization", "Api-Key", "X-Api-Key", "X-Goog-Api-Key", "Cookie", "Openai-Organization"} {
-		for _, value := range req.Header.Values(name) {
+	for name, values := range req.Header {
+		if !secretHeader.MatchString(name) {
+			continue
+		}
+		for _, value := range values {
 			_, token, _ := strings.Cut(value, " ")
 			secrets = append(secrets, value, token)
 		}

@@ -45,6 +45,18 @@ func TestDisguisedKeys(t *testing.T) {
 	check.Equal(t, "", newRedactor(req).clean(harmless), harmless)
 }
 
+// Gateways have headers of their own for keys.
+func TestSecretHeaders(t *testing.T) {
+	req, _ := http.NewRequest(http.MethodPost, "https://h.test", nil)
+	for _, name := range []string{"cf-aig-authorization", "Helicone-Auth", "x-litellm-api-key", "CF-Access-Client-Secret", "X-Goog-Api-Key", "OpenAI-Organization", "Cookie"} {
+		req.Header = http.Header{}
+		req.Header.Set(name, "Bearer top-secret")
+		check.Equal(t, name, newRedactor(req).clean("top-secret is wrong"), "[redacted] is wrong")
+	}
+	req.Header = http.Header{"Anthropic-Version": {"2023-06-01"}, "Content-Type": {"application/json"}}
+	check.Equal(t, "others", newRedactor(req).clean("2023-06-01, application/json"), "2023-06-01, application/json")
+}
+
 // A secret may begin another one.
 func TestLongestSecretFirst(t *testing.T) {
 	req, _ := http.NewRequest(http.MethodPost, "https://h.test/?a=secret&b=secret-and-more&c=secret-and", nil)
