@@ -60,7 +60,7 @@ type callIDs struct {
 }
 
 // assign gives a new id to each call of a reply that has none, or one that is taken or not UTF-8. past is
-// the number of calls of earlier turns, some of which a compacted history does not have any more.
+// the number of calls of earlier turns: a compacted history does not have all of them.
 func (c *callIDs) assign(parts []run.Part, history []run.Message, past int) []run.Part {
 	if c.known == nil {
 		c.known = map[string]bool{}
