@@ -164,9 +164,9 @@ func (a *approvals) warn(what string, q *question, err error) {
 }
 
 // approver returns the function that decides on calls of the tool, nil if they need no approval.
-// The [Caller] of the context may replace the host's function.
+// The [caller.Caller] of the context may replace the host's function.
 func (t *Tool) approver(ctx context.Context) approval.Func {
-	ask := callerFrom(ctx).wrapApproval(t.server.log, t.server.approve)
+	ask := wrapApproval(ctx, t.server.log, t.server.approve)
 	switch {
 	case t.isReader(), t.server.policy.Trust == TrustFull, t.server.policy.Trust == TrustHints && DeclaresReadOnly(t.def):
 		return nil
@@ -245,7 +245,7 @@ func (t *Tool) askHost(ctx context.Context, ask approval.Func, request *approval
 	if err == nil {
 		return d, nil
 	}
-	if callerFrom(ctx).Approve == nil { // a Caller that decides may ask later
+	if callerOf(ctx).Approve == nil { // a Caller that decides may ask later
 		t.server.log.Warn("Options.Approve gave no decision", "server", t.server.label, "tool", t.name, "error", err)
 	}
 	return approval.Decision{}, &approvalError{t.name, err}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/caller"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -24,14 +25,14 @@ type server struct {
 	// Guarded by the lock of the roster once the server is in the toolset.
 	err error
 	listing
-	pins          map[string]string // nil: not pinned; replaced only by the holder of serverState.changing
-	uses          int               // current calls
-	retired       bool              // close it when uses drops to 0
-	dormant       bool              // not connected before its first call, see StartLazy
-	openQuestions int               // questions of the server that are being answered
-	callers       map[*Caller]int   // how many current calls each has
-	lastCaller    *Caller           // the caller of the last call
-	idle          *time.Timer       // closes it when it has been idle for long
+	pins          map[string]string      // nil: not pinned; replaced only by the holder of serverState.changing
+	uses          int                    // current calls
+	retired       bool                   // close it when uses drops to 0
+	dormant       bool                   // not connected before its first call, see StartLazy
+	openQuestions int                    // questions of the server that are being answered
+	callers       map[*caller.Caller]int // how many current calls each has
+	lastCaller    *caller.Caller         // the caller of the last call
+	idle          *time.Timer            // closes it when it has been idle for long
 
 	// Only for the connection of one user, see pool.
 	user     string

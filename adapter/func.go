@@ -45,15 +45,19 @@ type FuncOptions struct {
 	Options *Options
 }
 
-// FuncTool is a source with one tool: a function of this program.
-type FuncTool struct {
+// funcSource is a source with one tool: a function of this program.
+type funcSource struct {
 	tool     *Tool
 	catalogs catalogs
 }
 
-var _ Source = (*FuncTool)(nil)
+// Catalog implements [Source].
+func (f *funcSource) Catalog(p profile.Profile) *Catalog { return f.catalogs.find(p) }
 
-// Func makes a tool of a function. The input schema follows from In, a struct or a map with string
+// Tool returns the one tool. Package agent finds the method.
+func (f *funcSource) Tool() *Tool { return f.tool }
+
+// Func makes a source of one tool, a function. The input schema follows from In, a struct or a map with string
 // keys. The properties are the fields that encoding/json reads. A field is required unless it is a
 // pointer or its json tag says omitempty or omitzero. These tags add to the schema:
 //
@@ -69,7 +73,7 @@ var _ Source = (*FuncTool)(nil)
 // the timeout of [mcpclient.WithTimeout], or else of Policy.CallTimeout; by default it has none.
 //
 // Func panics if In has no schema, or if name is empty. [NewFuncTool] takes a definition with a schema of your own.
-func Func[In, Out any](name, description string, f func(context.Context, In) (Out, error), opts *FuncOptions) *FuncTool {
+func Func[In, Out any](name, description string, f func(context.Context, In) (Out, error), opts *FuncOptions) Source {
 	def := &mcp.Tool{Name: name, Description: description}
 	input, err := toolschema.OfType(reflect.TypeFor[In]())
 	if err != nil {
@@ -141,13 +145,13 @@ func plainIntegers(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// NewFuncTool makes a tool of a definition and a function that runs it, for tools whose types are
+// NewFuncTool makes a source of one tool, of a definition and a function that runs it, for tools whose types are
 // known only at run time. The function gets arguments that fit the input schema of the definition.
 // NewFuncTool is like [Func], but returns an error for a definition without a name or with an
 // invalid schema. run may be called concurrently. def must not change afterwards.
 func NewFuncTool(
 	def *mcp.Tool, run func(context.Context, json.RawMessage) (*mcp.CallToolResult, error), opts *FuncOptions,
-) (*FuncTool, error) {
+) (Source, error) {
 	if def == nil || def.Name == "" {
 		return nil, errors.New("function has no name")
 	}
@@ -178,7 +182,7 @@ func NewFuncTool(
 	tool.alwaysOffered = o.AlwaysOffered
 	tool.topics = newTopics(o.Topics)
 	tool = tool.withName(assignNames([]identity{{server: tool.server.label, tool: def.Name}}, false)[0])
-	return &FuncTool{tool, newCatalogs([]*Tool{tool}, common)}, nil
+	return &funcSource{tool, newCatalogs([]*Tool{tool}, common)}, nil
 }
 
 // withHint returns a copy of a definition with the hint of ReadOnly.
@@ -194,12 +198,6 @@ func (o *FuncOptions) withHint(def *mcp.Tool) *mcp.Tool {
 	}
 	return &out
 }
-
-// Catalog returns the tool as it is offered for a profile, always the same value. It panics if the profile is unknown.
-func (f *FuncTool) Catalog(p profile.Profile) *Catalog { return f.catalogs.find(p) }
-
-// Tool returns the one tool of the source.
-func (f *FuncTool) Tool() *Tool { return f.tool }
 
 // runLocal runs a tool of this process. It ignores all options but the timeout.
 func (t *Tool) runLocal(ctx context.Context, args json.RawMessage, opts []mcpclient.CallOption) (res *mcp.CallToolResult, err error) {

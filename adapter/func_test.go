@@ -30,7 +30,7 @@ func TestFunc(t *testing.T) {
 	same := func(_ context.Context, in trip) (trip, error) { return in, nil }
 	text := func(_ context.Context, in trip) (string, error) { return in.City, nil }
 	for name, tt := range map[string]struct {
-		tool                    *FuncTool
+		tool                    Source
 		input, want, structured string
 		isError                 bool
 	}{

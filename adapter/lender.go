@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/mcpchain/mcpchain/internal/caller"
 )
 
 // lender gives calls the use of connections. A connection that was replaced is closed after its
@@ -88,9 +90,9 @@ func (l *lender) sharedLocked(ctx context.Context, state *serverState) (_ *serve
 	case s.client == nil: // it became idle again
 		return nil, nil, &unsentError{fmt.Errorf("server %q: %w", state.label, errIdleClosed)}
 	}
-	caller := callerOrNil(ctx)
-	s.countCallLocked(caller)
-	return s, func() { l.release(s, caller) }, nil
+	who := caller.From(ctx)
+	s.countCallLocked(who)
+	return s, func() { l.release(s, who) }, nil
 }
 
 // errIdleClosed is the error of a call on a connection that has just become idle.
@@ -111,23 +113,23 @@ func (l *lender) userTool(s *server, tool *Tool) (*Tool, error) {
 }
 
 // countCallLocked counts a call of a caller.
-func (s *server) countCallLocked(caller *Caller) {
+func (s *server) countCallLocked(who *caller.Caller) {
 	s.uses++
-	s.lastCaller = caller
+	s.lastCaller = who
 	if s.callers == nil {
-		s.callers = map[*Caller]int{}
+		s.callers = map[*caller.Caller]int{}
 	}
-	s.callers[caller]++
+	s.callers[who]++
 }
 
 // release ends the use of a connection by a call, and closes a replaced connection after its last one.
-func (l *lender) release(s *server, caller *Caller) {
+func (l *lender) release(s *server, who *caller.Caller) {
 	r := l.roster
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s.uses--
-	if s.callers[caller]--; s.callers[caller] == 0 {
-		delete(s.callers, caller)
+	if s.callers[who]--; s.callers[who] == 0 {
+		delete(s.callers, who)
 	}
 	switch {
 	case s.uses > 0:
@@ -190,10 +192,10 @@ func (l *lender) retire(s *server) {
 // conversations get connections of their own, so that they need not wait for a person. If the
 // question is refused because it may belong to several conversations, Caller.Unanswered of each is called.
 func (l *lender) question(ctx context.Context, s *server) (answered func(error)) {
-	known := ctx.Value(callerKey{}) != nil
+	known := caller.From(ctx) != nil
 	l.countQuestion(s, 1)
 	return func(err error) {
-		var callers []*Caller
+		var callers []*caller.Caller
 		if err != nil && !known {
 			l.roster.mu.Lock()
 			callers = slices.Collect(maps.Keys(s.callers))

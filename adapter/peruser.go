@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/mcpchain/mcpchain/internal/caller"
 )
 
 const (
@@ -25,7 +27,7 @@ func (l *lender) userConn(ctx context.Context, state *serverState) (_ *server, r
 		err := fmt.Errorf("server %q has a connection for each user: Options.User names none for the call", state.label)
 		return nil, nil, &unsentError{err}
 	}
-	caller := callerOrNil(ctx)
+	who := caller.From(ctx)
 	limit := state.policy.CallTimeout
 	if limit <= 0 {
 		limit = longestWait
@@ -34,14 +36,14 @@ func (l *lender) userConn(ctx context.Context, state *serverState) (_ *server, r
 	defer cancel()
 	reported := ""
 	for {
-		lent, err := l.choose(state, user, caller)
+		lent, err := l.choose(state, user, who)
 		switch {
 		case err != nil:
 			return nil, nil, &unsentError{err}
 		case lent.conn == nil:
 			if lent.reason != reported {
 				reported = lent.reason
-				callerFrom(ctx).reportWaiting(ctx, l.opts.Logger, reported)
+				reportWaiting(ctx, l.opts.Logger, reported)
 			}
 			select {
 			case <-lent.changed:
@@ -54,9 +56,9 @@ func (l *lender) userConn(ctx context.Context, state *serverState) (_ *server, r
 		}
 		err = lent.conn.wait(ctx)
 		if err == nil {
-			return lent.conn, func() { l.release(lent.conn, caller) }, nil
+			return lent.conn, func() { l.release(lent.conn, who) }, nil
 		}
-		l.release(lent.conn, caller)
+		l.release(lent.conn, who)
 		if _, abandoned := errors.AsType[*abandonedError](err); !abandoned || ctx.Err() != nil {
 			return nil, nil, &unsentError{err}
 		}
@@ -83,7 +85,7 @@ func (s *server) wait(ctx context.Context) error {
 }
 
 // choose chooses a connection for a call, and counts the call on it.
-func (l *lender) choose(state *serverState, user string, caller *Caller) (loan, error) {
+func (l *lender) choose(state *serverState, user string, who *caller.Caller) (loan, error) {
 	l.roster.mu.Lock()
 	defer l.roster.mu.Unlock()
 	base := l.roster.findLocked(state)
@@ -98,10 +100,10 @@ func (l *lender) choose(state *serverState, user string, caller *Caller) (loan, 
 		p = &pool{changed: make(chan struct{})}
 		l.pools[state] = p
 	}
-	s, busy := p.findLocked(user, caller)
+	s, busy := p.findLocked(user, who)
 	switch {
 	case s != nil:
-		p.countCallLocked(s, caller)
+		p.countCallLocked(s, who)
 		return loan{conn: s}, nil
 	case busy:
 		return loan{reason: fmt.Sprintf(waitsForCall, state.label), changed: p.changed}, nil
@@ -113,7 +115,7 @@ func (l *lender) choose(state *serverState, user string, caller *Caller) (loan, 
 	s = l.newServer(base.recipe, state)
 	s.user, s.ready, s.pins, s.replaces = user, make(chan struct{}), base.pins, unused
 	p.conns = append(p.conns, s)
-	p.countCallLocked(s, caller)
+	p.countCallLocked(s, who)
 	l.roster.background.Add(1) // until the end of openFor
 	return loan{conn: s, unopened: true}, nil
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/adapter/profile"
+	"github.com/mcpchain/mcpchain/internal/caller"
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -36,7 +37,7 @@ func newConversation(user, name string) *conversation {
 
 // run makes a call in the conversation.
 func (c *conversation) run(ctx context.Context, ts *Toolset, tool string) {
-	ctx = WithCaller(context.WithValue(ctx, userKey{}, c.user), &Caller{
+	ctx = caller.With(context.WithValue(ctx, userKey{}, c.user), &caller.Caller{
 		Elicit: func(context.Context, *mcp.ElicitParams, mcp.ElicitationHandler) (*mcp.ElicitResult, error) {
 			c.asked <- true
 			<-c.answer
@@ -173,14 +174,14 @@ func TestPanicsOfCaller(t *testing.T) {
 		first, second := newConversation("grace", "1"), newConversation("linus", "2")
 		first.run(t.Context(), ts, "ask")
 		<-first.asked
-		waits := WithCaller(context.WithValue(t.Context(), userKey{}, second.user), &Caller{Waiting: func(context.Context, string) { panic("oops") }})
+		waits := caller.With(context.WithValue(t.Context(), userKey{}, second.user), &caller.Caller{Waiting: func(context.Context, string) { panic("oops") }})
 		counted := make(chan string, 1)
 		go func() { counted <- ts.Catalog(profile.Plain).Call(waits, call("2", "count", "")).Text }()
 		synctest.Wait()
 		close(first.answer)
 		check.Equal(t, "the call that holds the connection", <-first.said, "accept 1")
 		check.Equal(t, "the call that waits", <-counted, "1")
-		approves := WithCaller(t.Context(), &Caller{Approve: func(approval.Func) approval.Func { panic("oops") }})
+		approves := caller.With(t.Context(), &caller.Caller{Approve: func(approval.Func) approval.Func { panic("oops") }})
 		check.Is(t, ts.Catalog(profile.Plain).Call(approves, call("3", "count", "")).Err, ErrUndecided)
 	})
 }

@@ -1,6 +1,10 @@
 package adapter
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/mcpchain/mcpchain/internal/caller"
+)
 
 // pool holds the connections of a server with one per user ([Server.PerUser]). It is guarded by the lock of the roster.
 type pool struct {
@@ -18,8 +22,8 @@ func (p *pool) wakeLocked() {
 
 // canServeLocked reports whether a call of this caller may use the connection now. If the connection cannot tell which call
 // a server's question belongs to, it serves one caller at a time, because other callers are other conversations.
-func (s *server) canServeLocked(caller *Caller) bool {
-	return s.uses == 0 || s.lastCaller == caller || s.isOpened() && s.client.SeparatesCalls()
+func (s *server) canServeLocked(who *caller.Caller) bool {
+	return s.uses == 0 || s.lastCaller == who || s.isOpened() && s.client.SeparatesCalls()
 }
 
 // isOpened reports whether the attempt to open a user's connection is over. It is over for other connections.
@@ -37,11 +41,11 @@ func (s *server) isOpened() bool {
 
 // findLocked returns a connection of the user that takes a call now. Without one, busy reports
 // whether the call has to wait for one: other calls use it, and wait for no answer of a person.
-func (p *pool) findLocked(user string, caller *Caller) (conn *server, busy bool) {
+func (p *pool) findLocked(user string, who *caller.Caller) (conn *server, busy bool) {
 	for _, s := range p.conns {
 		switch {
 		case s.user != user || s.retired || s.isOpened() && (s.err != nil || s.client.Err() != nil):
-		case s.canServeLocked(caller):
+		case s.canServeLocked(who):
 			return s, false
 		case s.openQuestions == 0:
 			busy = true
@@ -51,8 +55,8 @@ func (p *pool) findLocked(user string, caller *Caller) (conn *server, busy bool)
 }
 
 // countCallLocked counts a call on a connection, and makes it the most recently used.
-func (p *pool) countCallLocked(s *server, caller *Caller) {
-	s.countCallLocked(caller)
+func (p *pool) countCallLocked(s *server, who *caller.Caller) {
+	s.countCallLocked(who)
 	if i := slices.Index(p.conns, s); i >= 0 {
 		p.conns = append(slices.Delete(p.conns, i, i+1), s)
 	}

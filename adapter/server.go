@@ -45,9 +45,10 @@ type Server struct {
 	// PerUser, if positive, gives each user ([Options.User]) a connection of their own; it is the largest number of
 	// such connections. Use it for servers that keep state per connection, and for stdio servers up to revision
 	// 2025-11-25, which do not say to which call a question belongs: calls of different conversations of a user then
-	// run one after the other, and a conversation gets another connection while a question is open.
+	// run one after the other, and a conversation gets another connection while a question is open. A conversation
+	// is a run of package agent; calls outside of runs count as one.
 	//
-	// If all connections are in use, a call waits, see [Caller].Waiting. A connection is closed
+	// If all connections are in use, a call waits; agent.ToolProgress says why. A connection is closed
 	// after 10 minutes without calls, or earlier if another user needs it. One more connection
 	// lists the tools. Default 0: all users share one connection.
 	PerUser int

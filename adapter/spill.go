@@ -25,7 +25,7 @@ type spill struct {
 // newSpill returns a spill with the tool that reads its texts.
 func newSpill(o *Options, current func(*Tool) (*Tool, error)) *spill {
 	p := &spill{limit: o.KeepResults, current: current, texts: map[string]string{}}
-	p.tool = Func(kept.Reader, kept.Description, p.read, &FuncOptions{ReadOnly: true}).tool
+	p.tool = Func(kept.Reader, kept.Description, p.read, &FuncOptions{ReadOnly: true}).(*funcSource).tool
 	p.tool.server = newServerState(o, &Server{}) // without a label, see isReader
 	return p
 }

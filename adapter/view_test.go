@@ -15,6 +15,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/adapter/profile"
+	"github.com/mcpchain/mcpchain/internal/caller"
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
@@ -222,7 +223,7 @@ func TestViewSessionIsTheUsers(t *testing.T) {
 		}),
 	})
 	ctx, cancel := context.WithCancel(context.WithValue(as(t, "Ada"), traceKey{}, "a trace"))
-	ctx = WithCaller(ctx, &Caller{Approve: func(approval.Func) approval.Func {
+	ctx = caller.With(ctx, &caller.Caller{Approve: func(approval.Func) approval.Func {
 		return func(_ context.Context, a *approval.Request) (approval.Decision, error) {
 			asked = append(asked, a.Definition.Name+" for "+a.View)
 			return approval.Decision{}, nil

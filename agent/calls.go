@@ -76,7 +76,7 @@ func (s *sender) perform(c *ledger.Call, j *job, send sendFunc) error {
 // leaves tasks running for the next process. The caller must call release.
 func (s *sender) callContext(j *job) (_ context.Context, release func()) {
 	ctx := context.WithValue(s.scope.ctx, callKey{}, &j.eventCall)
-	if j.call.Tool() == s.agent.finder.search.Tool() {
+	if j.call.Tool() == s.agent.finder.search {
 		ctx = context.WithValue(ctx, searchKey{}, s.searcher)
 	}
 	if s.agent.reader.isReader(j.call.Tool()) {

@@ -209,7 +209,7 @@ const maxToolName = 64
 // none.
 func (d *dialog) currentTool(t *ledger.OfferedTool) (*adapter.Tool, error) {
 	if isReaderEntry(t) {
-		return d.agent.reader.source.Tool(), nil
+		return d.agent.reader.tool, nil
 	}
 	c := d.engine.catalog
 	tool, err := c.LookupStored(t.Server, t.Tool, t.Def)
@@ -246,7 +246,7 @@ func (d *dialog) resolveName(name, arguments string) (*adapter.Tool, string, str
 		return tool, name, arguments
 	}
 	if s.Discovery != ledger.DiscoveryNone && isSameName(name, searchTool) {
-		return d.agent.finder.search.Tool(), searchTool, arguments
+		return d.agent.finder.search, searchTool, arguments
 	}
 	if s.Discovery == ledger.DiscoveryCall && isSameName(name, callTool) {
 		if inner, given, err := parseCallTool(arguments); err == nil {

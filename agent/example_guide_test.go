@@ -41,7 +41,7 @@ func ExampleNew() {
 }
 
 // payment is a tool that needs approval.
-func payment() *adapter.FuncTool {
+func payment() adapter.Source {
 	type bill struct {
 		Number int `json:"number"`
 	}

@@ -38,7 +38,7 @@ const (
 
 // finder holds the search tools, for all runs of an agent.
 type finder struct {
-	search    *adapter.FuncTool
+	search    *adapter.Tool
 	searchDef model.Tool // search_tools as models get it
 	callDef   model.Tool // call_tool as models get it
 }
@@ -71,7 +71,7 @@ func newFinder(p profile.Profile) (*finder, error) {
 		Description: "Calls a tool that " + searchTool + " has found.",
 		Schema:      json.RawMessage(callSchema),
 	}
-	return &finder{search: search, searchDef: definitions(search.Catalog(p))[0], callDef: call}, nil
+	return &finder{search: toolOf(search), searchDef: definitions(search.Catalog(p))[0], callDef: call}, nil
 }
 
 // definitions returns the search tools as a model gets them.

@@ -105,7 +105,7 @@ func (t *tools) prepare(c *ledger.Call, asked llms.ToolCall) (*adapter.Prepared,
 		return catalog.Prepare(asked) // its error says what is wrong with the name
 	}
 	tool, err := catalog.LookupStored(c.Server, c.Tool, c.Def)
-	for _, own := range []*adapter.Tool{t.agent.finder.search.Tool(), t.agent.reader.source.Tool()} {
+	for _, own := range []*adapter.Tool{t.agent.finder.search, t.agent.reader.tool} {
 		if isCallOf(c, own) {
 			tool, err = own, nil
 		}
@@ -167,7 +167,7 @@ func (t *tools) part(j *job, r *adapter.Result) run.Part {
 	if r.Raw != nil {
 		p.Structured, p.Meta = r.Raw.StructuredContent, r.Raw.Meta
 	}
-	if r.Tool != nil && r.Tool == t.agent.finder.search.Tool() {
+	if r.Tool != nil && r.Tool == t.agent.finder.search {
 		p.Tools, p.Structured = parseAddedNames(p.Structured), nil
 	}
 	for _, m := range r.Media {

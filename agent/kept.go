@@ -138,7 +138,7 @@ func (r *results) readerName() (name string, change *ledger.Offered, err error) 
 		if _, taken := catalog.Lookup(readResult); taken {
 			n.taken[readResult] = true
 		}
-		_, err = n.add(change, r.agent.reader.source.Tool())
+		_, err = n.add(change, r.agent.reader.tool)
 		if err == nil {
 			change.Tools[0].Listed = true
 			name = change.Tools[0].Name
@@ -231,7 +231,7 @@ const (
 
 // reader is the tool by which a model reads stored results. It is offered once there is one.
 type reader struct {
-	source     *adapter.FuncTool
+	tool       *adapter.Tool
 	definition model.Tool // as models get it
 }
 
@@ -250,7 +250,7 @@ func newReader(p profile.Profile) *reader {
 			}
 			return kept.Read(ctx, data, q, max(all.agent.resultTokens()*readBytes, leastResult))
 		}, &adapter.FuncOptions{Server: keptServer, ReadOnly: true})
-	return &reader{source, definitions(source.Catalog(p))[0]}
+	return &reader{toolOf(source), definitions(source.Catalog(p))[0]}
 }
 
 // keptKey is the context key of the run's results, for a call of read_result.
@@ -260,7 +260,7 @@ type keptKey struct{}
 const readBytes = 3
 
 // isReader reports whether a tool is the reader.
-func (r *reader) isReader(t *adapter.Tool) bool { return t != nil && t == r.source.Tool() }
+func (r *reader) isReader(t *adapter.Tool) bool { return t != nil && t == r.tool }
 
 // isReaderEntry reports whether a tool that a run has added is the reader.
 func isReaderEntry(t *ledger.OfferedTool) bool { return t.Server == keptServer && t.Tool == readResult }

@@ -112,14 +112,14 @@ func (e *engine) setOutput(wanted *output) error {
 
 // withOutput returns the recipe of a run with structured output: as text if the model's host enforces
 // its schema, otherwise as the arguments of a tool.
-func (r *recipe) withOutput(answer *adapter.FuncTool) *recipe {
+func (r *recipe) withOutput(answer adapter.Source) *recipe {
 	with := *r
 	strict := answer.Catalog(profile.OpenAIStrict)
 	with.outputFormat = r.formatOf(strict)
 	if with.outputFormat != nil {
 		with.output = strict.Tools()[0]
 	} else {
-		with.output = answer.Tool()
+		with.output = toolOf(answer)
 		with.tools = adapter.Merge(r.tools, answer)
 	}
 	return &with

@@ -25,7 +25,7 @@ type openQuestions struct {
 
 // child returns the questions of the sub-agent that works on a call.
 func (o *openQuestions) child(call string, sub *subAgent) *openQuestions {
-	return &openQuestions{rec: o.rec.child(call, sub.Tool().Definition().Name), agent: sub.inherit(o.agent), parent: o}
+	return &openQuestions{rec: o.rec.child(call, sub.tool.Definition().Name), agent: sub.inherit(o.agent), parent: o}
 }
 
 // add opens a question.

@@ -99,8 +99,7 @@ func (r *recipe) setTools() error {
 		if err := nilError(fmt.Sprintf("options: Tools[%d]", i), source); err != nil {
 			return err
 		}
-		if f, ok := source.(interface{ Tool() *adapter.Tool }); ok {
-			tool := f.Tool()
+		if tool := toolOf(source); tool != nil {
 			if slices.ContainsFunc(own, func(other *adapter.Tool) bool { return isLike(tool, other) }) {
 				return fmt.Errorf("options: Tools[%d] is a second %q with the same definition: give it another name", i, tool.Definition().Name)
 			}
@@ -111,6 +110,14 @@ func (r *recipe) setTools() error {
 		}
 	}
 	r.tools = adapter.Merge(r.opts.Tools...)
+	return nil
+}
+
+// toolOf returns the tool of a function of this program or of a sub-agent, nil for other sources.
+func toolOf(source adapter.Source) *adapter.Tool {
+	if f, ok := source.(interface{ Tool() *adapter.Tool }); ok {
+		return f.Tool()
+	}
 	return nil
 }
 
@@ -132,7 +139,7 @@ func nilError(name string, v any) error {
 
 // subAgent returns the sub-agent that a call means, nil if it means another tool.
 func (r *recipe) subAgent(c *ledger.Call) *subAgent {
-	i := slices.IndexFunc(r.subs, func(s *subAgent) bool { return isCallOf(c, s.Tool()) })
+	i := slices.IndexFunc(r.subs, func(s *subAgent) bool { return isCallOf(c, s.tool) })
 	if i < 0 {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/caller"
 	"github.com/mcpchain/mcpchain/internal/inquiry"
 	"github.com/mcpchain/mcpchain/mcpclient/forms"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -28,7 +29,7 @@ type servers struct {
 // withCaller returns a context for the tool calls of this turn, so that servers' requests come to
 // the run.
 func (s *servers) withCaller(ctx context.Context) context.Context {
-	return adapter.WithCaller(ctx, &adapter.Caller{
+	return caller.With(ctx, &caller.Caller{
 		Approve: s.approver, Elicit: s.elicit, CreateMessage: s.createMessage,
 		Waiting: s.onDelay, Unanswered: s.onUnanswered,
 	})

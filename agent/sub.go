@@ -16,10 +16,14 @@ import (
 
 // subAgent is an agent as a tool of another agent.
 type subAgent struct {
-	*adapter.FuncTool
+	adapter.Source
+	tool    *adapter.Tool
 	agent   *recipe
 	handoff bool // it takes over the run
 }
+
+// Tool returns the tool, for toolOf.
+func (s *subAgent) Tool() *adapter.Tool { return s.tool }
 
 // subServer takes the place of a server's label for sub-agents.
 const subServer = "agent"
@@ -64,11 +68,11 @@ func newSub(a *Agent, name, description string, handoff bool) (adapter.Source, e
 	refuse := func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
 		return nil, errors.New("only an agent can call a sub-agent")
 	}
-	tool, err := adapter.NewFuncTool(def, refuse, &adapter.FuncOptions{Server: subServer, Trusted: true})
+	source, err := adapter.NewFuncTool(def, refuse, &adapter.FuncOptions{Server: subServer, Trusted: true})
 	if err != nil {
 		return nil, fmt.Errorf("sub-agent: %w", err)
 	}
-	return &subAgent{FuncTool: tool, agent: a.recipe, handoff: handoff}, nil
+	return &subAgent{Source: source, tool: toolOf(source), agent: a.recipe, handoff: handoff}, nil
 }
 
 // inherit returns the sub-agent as it works for another agent, whose hooks apply, too, and whose

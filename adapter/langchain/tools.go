@@ -78,7 +78,7 @@ func (t *tool) Call(ctx context.Context, input string) (string, error) {
 // textSchema is the input schema of langchaingo's tools, which accept one text.
 const textSchema = `{"type":"object","properties":{"input":{"type":"string"}},"required":["input"],"additionalProperties":false}`
 
-// Source returns a source of langchaingo's tools. Each becomes a function ([adapter.FuncTool]) with one string
+// Source returns a source of langchaingo's tools. Each becomes a function ([adapter.NewFuncTool]) with one string
 // parameter, "input". Approvals name the server "langchain". Source panics if a tool is nil or has no name.
 func Source(all ...tools.Tool) adapter.Source {
 	sources := make([]adapter.Source, len(all))

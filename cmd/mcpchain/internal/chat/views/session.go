@@ -14,6 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/viewframe"
 	"github.com/mcpchain/mcpchain/hosttext"
+	"github.com/mcpchain/mcpchain/internal/caller"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 	"github.com/mcpchain/mcpchain/mcpclient/apps/host"
@@ -301,14 +302,14 @@ func (a *viewServer) CallTool(
 	ctx, done := o.Interruptible(ctx)
 	defer done()
 	c := &Call{Server: a.session.view.server, Tool: name, Arguments: arguments}
-	caller := &adapter.Caller{
+	asker := &caller.Caller{
 		Approve: func(approval.Func) approval.Func { return o.Person.Approve },
 		Elicit: func(ctx context.Context, p *mcp.ElicitParams, _ mcp.ElicitationHandler) (*mcp.ElicitResult, error) {
 			return o.Person.Elicit(ctx, p)
 		},
 	}
 	o.OnCallStart(c)
-	c.Result, c.Err = a.direct.CallTool(adapter.WithCaller(ctx, caller), name, arguments, opts...)
+	c.Result, c.Err = a.direct.CallTool(caller.With(ctx, asker), name, arguments, opts...)
 	o.OnCallEnd(c)
 	return c.Result, c.Err
 }

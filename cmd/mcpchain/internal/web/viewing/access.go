@@ -6,13 +6,13 @@ import (
 	"errors"
 	"time"
 
-	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/viewframe"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/talk"
 	"github.com/mcpchain/mcpchain/hosttext"
+	"github.com/mcpchain/mcpchain/internal/caller"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 	"github.com/mcpchain/mcpchain/mcpclient/apps/host"
@@ -42,7 +42,7 @@ func (a *access) Tools() []*mcp.Tool { return a.direct.Tools() }
 var errUnapproved = errors.New("a person is asked about the call")
 
 // onlyApproved sends only calls that need no approval or have it already. Others fail with errUnapproved.
-var onlyApproved = &adapter.Caller{
+var onlyApproved = &caller.Caller{
 	Approve: func(approval.Func) approval.Func {
 		return func(context.Context, *approval.Request) (approval.Decision, error) {
 			return approval.Decision{}, errUnapproved
@@ -58,7 +58,7 @@ func (a *access) CallTool(ctx context.Context, name string, arguments json.RawMe
 	var res *mcp.CallToolResult
 	err := errUnapproved
 	if !a.service.isUnrepeatable(call.Server, name) {
-		res, err = a.direct.CallTool(adapter.WithCaller(ctx, onlyApproved), name, arguments, opts...)
+		res, err = a.direct.CallTool(caller.With(ctx, onlyApproved), name, arguments, opts...)
 	}
 	if errors.Is(err, errUnapproved) {
 		res, err = a.service.opts.Talk.CallForView(ctx, a.user, call)
