@@ -318,13 +318,13 @@ func audited(next mcpclient.Handler) mcpclient.Handler {
 
 // docs/observability.md, OpenTelemetry
 var _ = func(ctx context.Context, transport mcpclient.Transport) error {
-	telemetry, err := otelmcp.New(nil) // the global providers and propagator
+	sent, served, err := otelmcp.New(nil) // the global providers and propagator
 	if err != nil {
 		return err
 	}
 	client, err := mcpclient.Connect(ctx, transport, &mcpclient.Options{
-		Middleware:       []mcpclient.Middleware{telemetry.ClientMiddleware},
-		ServerMiddleware: []mcpclient.Middleware{telemetry.ServerMiddleware},
+		Middleware:       []mcpclient.Middleware{sent},
+		ServerMiddleware: []mcpclient.Middleware{served},
 	})
 	if err != nil {
 		return err

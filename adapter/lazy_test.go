@@ -115,7 +115,7 @@ func TestLazyServers(t *testing.T) {
 		s := next.Servers()[3]
 		check.That(t, s.Client == nil && s.Err == nil && len(s.Tools) == 1, "after %v without calls: got %+v, want that it rests", idleStop, s)
 		read := check.Err(next.ViewAccess("s3", "ui://v").ReadResource(t.Context(), "data://1"))
-		_, unable := errors.AsType[*mcpclient.CapabilityError](read)
+		unable := errors.Is(read, mcpclient.ErrUndeclared)
 		check.That(t, unable && next.Servers()[3].Client != nil, "a view reads: got %v, want its answer over a connection", read)
 		idle()
 		check.That(t, next.Servers()[3].Client == nil, "after the read: got a connection, want that it rests again")

@@ -156,7 +156,7 @@ func (w *watcher) subscribe(ctx context.Context) {
 	w.subscribedAt = time.Now()
 	w.retry = nil
 	sub, err := w.client.Subscribe(ctx, watchedLists)
-	_, announcesNothing := errors.AsType[*mcpclient.CapabilityError](err)
+	announcesNothing := errors.Is(err, mcpclient.ErrUndeclared)
 	switch {
 	case ctx.Err() != nil:
 		if sub != nil {
@@ -208,9 +208,8 @@ func isFinal(err error) bool {
 		return !backoff.IsTransient(status.Status)
 	}
 	_, refused := errors.AsType[*mcp.RPCError](err)
-	_, lacking := errors.AsType[*mcpclient.CapabilityError](err)
 	_, signIn := errors.AsType[*mcp.SignInError](err)
-	return refused || lacking || signIn || errors.Is(err, mcpclient.ErrClosed)
+	return refused || signIn || errors.Is(err, mcpclient.ErrUndeclared) || errors.Is(err, mcpclient.ErrClosed)
 }
 
 // retryLater subscribes again after a wait that grows with the failures in a row.

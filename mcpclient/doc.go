@@ -81,7 +81,7 @@
 // [*mcp.RPCError]. If a tool ran and failed, the call has no error, and
 // [mcp.CallToolResult.Err] returns an [*mcp.ToolError]. If the client could not ask, it is
 // another error, such as [ErrClosed], [*transport.HTTPError], [*transport.ProcessError] or
-// [*CapabilityError]. A call whose context ended satisfies errors.Is(err, ctx.Err()).
+// [ErrUndeclared]. A call whose context ended satisfies errors.Is(err, ctx.Err()).
 //
 // A message that is broken or too large fails only the call to which it belongs. The client never
 // repeats a tool call that may have run. It sends one again only if the server did not act on it:

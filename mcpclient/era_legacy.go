@@ -91,7 +91,7 @@ func (e *legacyEra) has(f feature) bool {
 func (e *legacyEra) checkTask(tool *mcp.Tool, _ *offers, server *mcp.ServerCapabilities, undeclared bool) error {
 	tasks := server.Tasks
 	if !e.has(coreTasks) || !undeclared && (tasks == nil || tasks.Requests.Tools.Call == nil) {
-		return &CapabilityError{capability: "tasks"}
+		return &undeclaredError{"tasks"}
 	}
 	var execution struct {
 		TaskSupport string `json:"taskSupport"`
@@ -100,7 +100,7 @@ func (e *legacyEra) checkTask(tool *mcp.Tool, _ *offers, server *mcp.ServerCapab
 		_ = json.Unmarshal(tool.Execution, &execution) // other values count as absent
 	}
 	if execution.TaskSupport != "optional" && execution.TaskSupport != "required" {
-		return &CapabilityError{capability: "this tool as a task"}
+		return &undeclaredError{"this tool as a task"}
 	}
 	return nil
 }

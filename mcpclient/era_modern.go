@@ -150,7 +150,7 @@ func (e modernEra) checkTask(_ *mcp.Tool, ours *offers, server *mcp.ServerCapabi
 		return errors.New("Options.Protocol.Capabilities does not declare the extension " + metakey.Tasks)
 	}
 	if _, ok := server.Extensions[metakey.Tasks]; !ok && !undeclared {
-		err := error(&CapabilityError{capability: "the extension " + metakey.Tasks})
+		err := error(&undeclaredError{"the extension " + metakey.Tasks})
 		if server.Tasks != nil {
 			err = fmt.Errorf("%w (it has the tasks of revision %s, see Options.Protocol.Revision)", err, mcp.Revision20251125)
 		}

@@ -37,16 +37,18 @@ var (
 	ErrTooManyRounds = errors.New("mcpclient: too many input rounds")
 )
 
-// CapabilityError is the error of a call for which the server declared no capability. The call
-// was not sent; for most of them [Protocol.AllowUndeclared] allows it.
-type CapabilityError struct {
-	capability string // for people, such as "resources"
-}
+// ErrUndeclared is the error of a call for which the server declared no capability. The call was
+// not sent; for most of them [Protocol.AllowUndeclared] allows it.
+var ErrUndeclared = errors.New("mcpclient: the server declared no capability for this")
+
+// undeclaredError is an [ErrUndeclared] that names the capability for people, such as "resources".
+type undeclaredError struct{ capability string }
 
 // Error does not name the method: the caller adds it.
-func (e *CapabilityError) Error() string {
-	return "the server does not offer " + e.capability
-}
+func (e *undeclaredError) Error() string { return "the server does not offer " + e.capability }
+
+// Is reports whether target is [ErrUndeclared].
+func (e *undeclaredError) Is(target error) bool { return target == ErrUndeclared }
 
 // RevisionError is the error of [Connect] if client and server have no common protocol revision.
 type RevisionError struct {
@@ -77,7 +79,7 @@ func Unsent(err error) bool {
 		return true
 	case isBroken && broken.ResponseBegun: // the server may only have refused to resume the response
 		return false
-	case wraps[*CapabilityError](err), wraps[*mcp.SignInError](err):
+	case errors.Is(err, ErrUndeclared), wraps[*mcp.SignInError](err):
 		return true
 	}
 	if status, ok := errors.AsType[*transport.HTTPError](err); ok {

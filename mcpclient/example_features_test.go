@@ -196,7 +196,7 @@ func ExampleClient_StartTask() {
 
 	task, err := client.StartTask(ctx, &mcp.Tool{Name: "build"}, nil, 0)
 	if err != nil {
-		log.Fatal(err) // a CapabilityError: call the tool instead
+		log.Fatal(err) // ErrUndeclared: call the tool instead
 	}
 	fmt.Println(task.ID())
 
@@ -254,7 +254,7 @@ func ExampleClient_Subscribe() {
 		Resources:        []string{"news://today"},
 	})
 	if err != nil {
-		log.Fatal(err) // a CapabilityError: ask again now and then instead
+		log.Fatal(err) // ErrUndeclared: ask again now and then instead
 	}
 	defer subscription.Close()
 

@@ -22,7 +22,7 @@ type logLevels struct {
 // [Options.LogLevel]; "" asks for none. A modern server gets the level with every later request. A
 // legacy one gets it immediately, and in every later session; as it has no level for silence, ""
 // asks it for "emergency" if it got another level before. The error is a
-// [*CapabilityError] if the server has no logging.
+// [ErrUndeclared] if the server has no logging.
 func (c *Client) SetLogLevel(ctx context.Context, level mcp.LogLevel) error {
 	if level != "" && !level.Known() {
 		return fmt.Errorf("set log level %q: not a level of the protocol", level)

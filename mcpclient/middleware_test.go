@@ -330,7 +330,7 @@ func TestMiddlewareCallsDuringHandshake(t *testing.T) {
 			}
 		})}
 		connectedPeer(t, opts)
-		wantError[*mcpclient.CapabilityError](t, callErr)
+		check.Is(t, callErr, mcpclient.ErrUndeclared)
 	})
 }
 

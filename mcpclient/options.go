@@ -104,7 +104,7 @@ type Protocol struct {
 	ExactCapabilities bool
 
 	// AllowUndeclared sends requests even if the server did not declare their capability, for
-	// servers that forget to; otherwise they fail with a [*CapabilityError]. It also allows
+	// servers that forget to; otherwise they fail with [ErrUndeclared]. It also allows
 	// Capabilities to differ from the installed handlers: an undeclared handler still answers.
 	AllowUndeclared bool
 }

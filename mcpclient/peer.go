@@ -49,7 +49,7 @@ func (p *peer) logViolation(violation string, args ...any) {
 	p.link.Load().warnings.logViolation(violation, args...)
 }
 
-// checkOffered returns a [*CapabilityError] if the server did not declare what a method needs,
+// checkOffered returns [ErrUndeclared] if the server did not declare what a method needs,
 // although its revision can declare it. It returns nil with Options.Protocol.AllowUndeclared.
 func (p *peer) checkOffered(method string) error {
 	server := p.server.Load()
@@ -64,7 +64,7 @@ func (p *peer) checkOffered(method string) error {
 	if capability == "completions" && !e.has(completionCapability) || capability == "tasks.cancel" && !e.has(coreTasks) {
 		return nil
 	}
-	return &CapabilityError{capability: capability}
+	return &undeclaredError{capability}
 }
 
 func (p *peer) checkTask(tool *mcp.Tool) error {

@@ -71,7 +71,7 @@ func TestLogLevelForNobody(t *testing.T) {
 		p.quiet()
 	})
 	eachPeer(t, func(t *testing.T, _ string, c *mcpclient.Client, p *peer) {
-		wantError[*mcpclient.CapabilityError](t, c.SetLogLevel(t.Context(), "debug"))
+		check.Is(t, c.SetLogLevel(t.Context(), "debug"), mcpclient.ErrUndeclared)
 		p.quiet()
 	})
 }

@@ -19,7 +19,7 @@ var ErrSubscriptionEnded = errors.New("mcpclient: the server ended the subscript
 
 var errOtherEra = fmt.Errorf("%w: the server speaks another era of the protocol now: subscribe again", ErrSubscriptionEnded)
 
-var errNoNotices error = &CapabilityError{capability: "notices of what the filter asks for"}
+var errNoNotices error = &undeclaredError{"notices of what the filter asks for"}
 
 // The notifications about tasks; each era has one.
 const (
@@ -55,7 +55,7 @@ type Subscription struct {
 //
 // Changes that the server does not declare to announce are left out of the filter, and a server
 // may agree to less than it was asked: [Subscription.Filter] returns what applies. If nothing
-// is left the error is a [*CapabilityError]; lists then have to be polled.
+// is left the error is [ErrUndeclared]; lists then have to be polled.
 //
 // In the modern era a subscription is one subscriptions/listen. It is sent again, after growing
 // waits, when its stream breaks or, over HTTP, is silent for 5 min, without even a comment;

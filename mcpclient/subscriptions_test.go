@@ -103,7 +103,7 @@ func TestSubscriptionsShareAConnection(t *testing.T) {
 func TestSubscribeRefused(t *testing.T) {
 	undeclared := func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 		_, err := c.Subscribe(ctx, mcp.SubscriptionFilter{ToolsListChanged: true, ResourcesListChanged: true, Resources: []string{"file:///a"}})
-		wantError[*mcpclient.CapabilityError](t, err)
+		check.Is(t, err, mcpclient.ErrUndeclared)
 		check.Fails(t, check.Err(c.Subscribe(ctx, mcp.SubscriptionFilter{})), "empty filter")
 	}
 	playAll(t, bothEras(conversation{name: "subscribe_undeclared", play: undeclared}))
@@ -198,7 +198,7 @@ func acknowledgement(m message, notifications string) string {
 func TestAgreedToNothing(t *testing.T) {
 	inBubble(t, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
 		go func() { p.send("%s", acknowledgement(p.next(), `,"notifications":{}`)) }()
-		wantError[*mcpclient.CapabilityError](t, check.Err(c.Subscribe(t.Context(), onTools)))
+		check.Is(t, check.Err(c.Subscribe(t.Context(), onTools)), mcpclient.ErrUndeclared)
 		p.expect("notifications/cancelled")
 		go p.acknowledge()
 		check.Same(t, "filter", subscribed(t, t.Context(), c, onTools).Filter(), onTools)

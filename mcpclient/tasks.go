@@ -55,7 +55,7 @@ const (
 // it decides. StartTask returns when the server has accepted the task, or has answered at once;
 // [Task.Wait] then returns the answer.
 //
-// The error is a [*CapabilityError] if the server has no tasks, or the tool cannot be a task. In
+// The error is [ErrUndeclared] if the server has no tasks, or the tool cannot be a task. In
 // revision 2025-11-25 the client asks for a task; in the modern era the client only declares tasks
 // (extension io.modelcontextprotocol/tasks), and the server decides on the task and its ttl.
 //

@@ -63,7 +63,7 @@ func TestTasks(t *testing.T) {
 			time.Sleep(2 * time.Second)
 			ping(t, ctx, c)
 			for _, support := range []string{``, `{}`, `{"taskSupport":"forbidden"}`, `7`} {
-				wantError[*mcpclient.CapabilityError](t, check.Err(c.StartTask(ctx, &mcp.Tool{Name: "slow", Execution: json.RawMessage(support)}, nil, 0)))
+				check.Is(t, check.Err(c.StartTask(ctx, &mcp.Tool{Name: "slow", Execution: json.RawMessage(support)}, nil, 0)), mcpclient.ErrUndeclared)
 			}
 		}},
 		{name: "tasks_modern", opts: rooted(modern()), play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
@@ -76,7 +76,7 @@ func TestTasks(t *testing.T) {
 		}},
 	})
 	playAll(t, bothEras(conversation{name: "tasks_undeclared", play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
-		wantError[*mcpclient.CapabilityError](t, check.Err(c.StartTask(ctx, slow, nil, 0)))
+		check.Is(t, check.Err(c.StartTask(ctx, slow, nil, 0)), mcpclient.ErrUndeclared)
 		check.Text(t, check.Err(c.StartTask(ctx, slow, nil, -1)), "ttl -1ns is negative")
 	}}))
 }
@@ -111,7 +111,7 @@ func TestListTasks(t *testing.T) {
 		check.Is(t, check.Err(collect(mcpclient.List[mcp.TaskState](ctx, c, "tasks/list", "tasks"), describe)), mcp.ErrInvalidResult, "unknown status")
 	}}})
 	eachPeer(t, func(t *testing.T, _ string, c *mcpclient.Client, p *peer) {
-		wantError[*mcpclient.CapabilityError](t, check.Err(collect(mcpclient.List[mcp.TaskState](t.Context(), c, "tasks/list", "tasks"), func(*mcp.TaskState) string { return "" })))
+		check.Is(t, check.Err(collect(mcpclient.List[mcp.TaskState](t.Context(), c, "tasks/list", "tasks"), func(*mcp.TaskState) string { return "" })), mcpclient.ErrUndeclared)
 		p.quiet()
 	})
 }
@@ -180,7 +180,7 @@ func TestNoTasksBefore20251125(t *testing.T) {
 			p.greetWith(mcp.Revision20250618, `{"tools":{},"tasks":{"requests":{"tools":{"call":{}}}}}`)
 		}
 		c := connected(t, transport, speaking(mcp.Revision20250618))
-		wantError[*mcpclient.CapabilityError](t, check.Err(c.StartTask(t.Context(), slow, nil, 0)))
+		check.Is(t, check.Err(c.StartTask(t.Context(), slow, nil, 0)), mcpclient.ErrUndeclared)
 		(<-transport.peers).quiet()
 	})
 }

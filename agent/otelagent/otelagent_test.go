@@ -145,13 +145,14 @@ func TestRefusedCallsHaveNoSpan(t *testing.T) {
 // The span of an MCP client is a child of execute_tool, and what a model does is a child of chat.
 func TestNesting(t *testing.T) {
 	r := newRecorder(t, otelagent.Options{})
-	client := check.Value(otelmcp.New(&otelmcp.Options{TracerProvider: r.tracers}))(t)
+	sent, _, err := otelmcp.New(&otelmcp.Options{TracerProvider: r.tracers})
+	check.Must(t, err)
 	server := sdk.NewServer(&sdk.Implementation{Name: "greeter", Version: "1"}, nil)
 	sdk.AddTool(server, &sdk.Tool{Name: "greet"}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
 		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "Hello."}}}, nil, nil
 	})
 	toolset := check.Value(adapter.Open(t.Context(), []adapter.Server{{Name: "greeter", Transport: peer.Connect(t, server)}},
-		&adapter.Options{ClientOptions: &mcpclient.Options{Middleware: []mcpclient.Middleware{client.ClientMiddleware}}}))(t)
+		&adapter.Options{ClientOptions: &mcpclient.Options{Middleware: []mcpclient.Middleware{sent}}}))(t)
 	defer toolset.Close()
 	name := toolset.Catalog(profile.OpenAI).Definitions()[0].Function.Name
 	run(t, r.agent(t, &asking{Model: play(uses("1", name, "{}"), says("Done.")), tracer: r.tracers.Tracer("")}, agent.Options{}, toolset))

@@ -88,7 +88,7 @@ func Open(
 // for skills that the host does not allow.
 func (s *Set) list(ctx context.Context, server string, client *mcpclient.Client, allow func(string, *skills.Skill) bool) error {
 	for skill, err := range skills.List(ctx, client) {
-		if _, none := errors.AsType[*mcpclient.CapabilityError](err); none {
+		if errors.Is(err, mcpclient.ErrUndeclared) {
 			return nil
 		}
 		if err != nil {

@@ -167,7 +167,7 @@ func (c *call) inSession(t *testing.T, use func(*shown)) map[string]any {
 		Host: program, Context: c.context(),
 		OpenLink:       func(context.Context, string) error { return nil },
 		Message:        func(context.Context, []mcp.Content) error { return nil },
-		OnModelContext: func(*host.ModelContext) error { return nil },
+		OnModelContext: func([]mcp.Content, json.RawMessage) error { return nil },
 		DisplayMode:    func(_ context.Context, mode string) (string, error) { return mode, nil },
 	}, false)
 	s.ready()

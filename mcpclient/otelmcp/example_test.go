@@ -31,7 +31,7 @@ func greeter() mcpclient.Transport {
 
 func ExampleNew() {
 	spans := tracetest.NewInMemoryExporter() // a program uses an exporter that sends them
-	telemetry, err := otelmcp.New(&otelmcp.Options{
+	sent, served, err := otelmcp.New(&otelmcp.Options{
 		TracerProvider: sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans)),
 		Propagator:     propagation.TraceContext{},
 	})
@@ -41,8 +41,8 @@ func ExampleNew() {
 	}
 	ctx := context.Background()
 	client, err := mcpclient.Connect(ctx, greeter(), &mcpclient.Options{
-		Middleware:       []mcpclient.Middleware{telemetry.ClientMiddleware},
-		ServerMiddleware: []mcpclient.Middleware{telemetry.ServerMiddleware},
+		Middleware:       []mcpclient.Middleware{sent},
+		ServerMiddleware: []mcpclient.Middleware{served},
 	})
 	if err != nil {
 		fmt.Println(err)

@@ -1,10 +1,10 @@
 // Package otelmcp traces and measures a client of the Model Context Protocol with OpenTelemetry.
 //
-//	t, err := otelmcp.New(nil)
+//	sent, served, err := otelmcp.New(nil)
 //	…
 //	client, err := mcpclient.Connect(ctx, transport, &mcpclient.Options{
-//		Middleware:       []mcpclient.Middleware{t.ClientMiddleware},
-//		ServerMiddleware: []mcpclient.Middleware{t.ServerMiddleware},
+//		Middleware:       []mcpclient.Middleware{sent},
+//		ServerMiddleware: []mcpclient.Middleware{served},
 //	})
 //
 // Spans, metrics and attributes follow OpenTelemetry's semantic conventions for
@@ -70,17 +70,22 @@ type Options struct {
 // scope is the name of the instrumentation.
 const scope = "github.com/mcpchain/mcpchain/mcpclient/otelmcp"
 
-// Telemetry records the requests of any number of clients.
-type Telemetry struct {
+// telemetry records the requests of any number of clients.
+type telemetry struct {
 	tracer     trace.Tracer
 	propagator propagation.TextMapPropagator
 
 	sent, served metric.Float64Histogram
 }
 
-// New creates the instruments that the conventions name. The caller shuts the providers down. The
-// error is the MeterProvider's.
-func New(opts *Options) (*Telemetry, error) {
+// New returns middleware that records the requests of any number of clients: sent is for
+// [mcpclient.Options.Middleware], served for ServerMiddleware. Put each first, so that it sees the work of
+// the others. The caller shuts the providers down. The error is the MeterProvider's.
+//
+// The parent of a span of a server's request is the server's span from _meta, and the span has a link
+// to the call during which the server asked. Without a span in _meta, the call is the parent. Both may
+// be unknown.
+func New(opts *Options) (sent, served mcpclient.Middleware, err error) {
 	var o Options
 	if opts != nil {
 		o = *opts
@@ -104,21 +109,20 @@ func New(opts *Options) (*Telemetry, error) {
 		}
 		return histogram
 	}
-	t := &Telemetry{
+	t := &telemetry{
 		tracer:     o.TracerProvider.Tracer(scope),
 		propagator: o.Propagator,
 		sent:       seconds("mcp.client.operation.duration", "Duration of requests and notifications that the client sends, until the answer."),
 		served:     seconds("mcp.server.operation.duration", "Duration of requests that the client answers."),
 	}
 	if len(errs) > 0 {
-		return nil, errors.Join(errs...)
+		return nil, nil, errors.Join(errs...)
 	}
-	return t, nil
+	return t.clientMiddleware, t.serverMiddleware, nil
 }
 
-// ClientMiddleware is for [mcpclient.Options.Middleware]. Put it first, so that it sees
-// the work of the others.
-func (t *Telemetry) ClientMiddleware(next mcpclient.Handler) mcpclient.Handler {
+// clientMiddleware is for [mcpclient.Options.Middleware].
+func (t *telemetry) clientMiddleware(next mcpclient.Handler) mcpclient.Handler {
 	return func(ctx context.Context, r *mcpclient.Request) (json.RawMessage, error) {
 		o := begin(r, t.sent, requestAttributes(r))
 		ctx, o.span = t.tracer.Start(ctx, spanName(r), trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(o.attributes...))
@@ -133,10 +137,8 @@ func (t *Telemetry) ClientMiddleware(next mcpclient.Handler) mcpclient.Handler {
 	}
 }
 
-// ServerMiddleware is for [mcpclient.Options.ServerMiddleware]. The parent of a span is the
-// server's span from _meta, and the span has a link to the call during which the server
-// asked. Without a span in _meta, the call is the parent. Both may be unknown.
-func (t *Telemetry) ServerMiddleware(next mcpclient.Handler) mcpclient.Handler {
+// serverMiddleware is for [mcpclient.Options.ServerMiddleware].
+func (t *telemetry) serverMiddleware(next mcpclient.Handler) mcpclient.Handler {
 	return func(ctx context.Context, r *mcpclient.Request) (json.RawMessage, error) {
 		o := begin(r, t.served, []attribute.KeyValue{keyMethod.String(serverMethod(r.Method))})
 		options := []trace.SpanStartOption{trace.WithSpanKind(trace.SpanKindServer), trace.WithAttributes(o.attributes...)}

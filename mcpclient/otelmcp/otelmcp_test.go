@@ -409,10 +409,11 @@ func TestSubscription(t *testing.T) {
 
 // Without options the global providers are used. They do nothing by default.
 func TestDefaults(t *testing.T) {
-	telemetry := check.Value(otelmcp.New(nil))(t)
+	sent, served, err := otelmcp.New(nil)
+	check.Must(t, err)
 	opts := sampler(eras["modern"], func(context.Context) {})
-	opts.Middleware = []mcpclient.Middleware{telemetry.ClientMiddleware}
-	opts.ServerMiddleware = []mcpclient.Middleware{telemetry.ServerMiddleware}
+	opts.Middleware = []mcpclient.Middleware{sent}
+	opts.ServerMiddleware = []mcpclient.Middleware{served}
 	var meta map[string]json.RawMessage
 	c, _ := connect(t, t.Context(), &opts, asker(func(of map[string]json.RawMessage) string { meta = of; return "{}" }))
 	check.NoError(t, check.Err(c.CallTool(t.Context(), "ask", nil)))

@@ -41,9 +41,10 @@ func newRecorder(t *testing.T) *recorder {
 
 // install puts telemetry into options.
 func (r *recorder) install(o mcpclient.Options) *mcpclient.Options {
-	telemetry := check.Value(otelmcp.New(r.options))(r.t)
-	o.Middleware = append([]mcpclient.Middleware{telemetry.ClientMiddleware}, o.Middleware...)
-	o.ServerMiddleware = append([]mcpclient.Middleware{telemetry.ServerMiddleware}, o.ServerMiddleware...)
+	sent, served, err := otelmcp.New(r.options)
+	check.Must(r.t, err)
+	o.Middleware = append([]mcpclient.Middleware{sent}, o.Middleware...)
+	o.ServerMiddleware = append([]mcpclient.Middleware{served}, o.ServerMiddleware...)
 	return &o
 }
 

@@ -93,9 +93,9 @@ func TestSkills(t *testing.T) {
 		wantError[*mcp.RPCError](t, check.Err(skills.Get(ctx, c, "skill://none/SKILL.md")))
 	})
 	play(t, "undeclared_", func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
-		wantError[*mcpclient.CapabilityError](t, check.Err(skills.Get(ctx, c, pdfSkill)))
+		check.Is(t, check.Err(skills.Get(ctx, c, pdfSkill)), mcpclient.ErrUndeclared)
 		for _, err := range skills.List(ctx, c) {
-			wantError[*mcpclient.CapabilityError](t, err)
+			check.Is(t, err, mcpclient.ErrUndeclared)
 		}
 	})
 }

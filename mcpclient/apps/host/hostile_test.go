@@ -195,7 +195,7 @@ func FuzzMessages(f *testing.F) {
 		end := check.Value(transport.Dial(t.Context()))(t)
 		s, err := host.Open(t.Context(), conn, &scripted{}, &host.Options{
 			OpenLink: func(context.Context, string) error { return nil }, Message: func(context.Context, []mcp.Content) error { return nil },
-			OnModelContext: func(*host.ModelContext) error { return nil },
+			OnModelContext: func([]mcp.Content, json.RawMessage) error { return nil },
 		})
 		check.Must(t, err)
 		v := &view{conn: end}

@@ -59,8 +59,9 @@ type Options struct {
 	DisplayMode func(ctx context.Context, mode string) (string, error)
 
 	// OnModelContext is called with context that the view wants future model calls to have, in
-	// place of the previous one; an empty one removes it. An error refuses the update.
-	OnModelContext func(*ModelContext) error
+	// place of the previous one; an empty one removes it. structured is an object, or nil. Tell the model
+	// that the context comes from the view. An error refuses the update.
+	OnModelContext func(content []mcp.Content, structured json.RawMessage) error
 
 	// OnSize is called with the view's size in pixels. An unknown width or height is nil.
 	OnSize func(width, height *float64)

@@ -66,13 +66,6 @@ func blocks(raw json.RawMessage) ([]mcp.Content, error) {
 	return message.Content, nil
 }
 
-// ModelContext is context that a view gives for future calls of the model. Tell the model that it
-// comes from the view.
-type ModelContext struct {
-	Content           []mcp.Content
-	StructuredContent json.RawMessage // an object, or nil
-}
-
 // updateModelContext passes the context to the host.
 func (h *handlers) updateModelContext(_ context.Context, params json.RawMessage) (any, error) {
 	if h.opts.OnModelContext == nil {
@@ -83,17 +76,17 @@ func (h *handlers) updateModelContext(_ context.Context, params json.RawMessage)
 		StructuredContent json.RawMessage `json:"structuredContent"`
 	}
 	err := json.Unmarshal(params, &p)
-	update := &ModelContext{}
+	var content []mcp.Content
 	if err == nil && len(p.Content) > 0 && string(p.Content) != "null" {
-		update.Content, err = blocks(p.Content)
+		content, err = blocks(p.Content)
 	}
-	if len(p.StructuredContent) > 0 && string(p.StructuredContent) != "null" {
-		update.StructuredContent = p.StructuredContent
+	if string(p.StructuredContent) == "null" {
+		p.StructuredContent = nil
 	}
-	if err != nil || update.StructuredContent != nil && !jsonrpc.IsObject(update.StructuredContent) {
+	if err != nil || p.StructuredContent != nil && !jsonrpc.IsObject(p.StructuredContent) {
 		return nil, errorf(mcp.CodeInvalidParams, "Invalid content format")
 	}
-	return struct{}{}, h.opts.OnModelContext(update)
+	return struct{}{}, h.opts.OnModelContext(content, p.StructuredContent)
 }
 
 // requestDisplayMode has the host change the mode, and returns the resulting one.

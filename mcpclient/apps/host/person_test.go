@@ -2,10 +2,13 @@ package host_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
@@ -83,35 +86,39 @@ func TestMessage(t *testing.T) {
 // "Each request overwrites the previous context sent by the View."
 func TestModelContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var latest *host.ModelContext
-		_, v := begun(t, &scripted{}, &host.Options{OnModelContext: func(c *host.ModelContext) error {
-			if strings.Contains(string(c.StructuredContent), "refused") {
+		type context struct {
+			content    []mcp.Content
+			structured string
+		}
+		var latest context
+		_, v := begun(t, &scripted{}, &host.Options{OnModelContext: func(content []mcp.Content, structured json.RawMessage) error {
+			if strings.Contains(string(structured), "refused") {
 				return errors.New("too long")
 			}
-			latest = c
+			latest = context{content, string(structured)}
 			return nil
 		}}, `{}`)
 		text := func(s string) []mcp.Content { return []mcp.Content{&mcp.TextContent{Text: s}} }
 		for _, tt := range []struct {
 			params, said string
-			want         *host.ModelContext
+			want         context
 		}{
-			{`{"content":[{"type":"text","text":"a"}],"structuredContent":{"n":1}}`, "{}", &host.ModelContext{Content: text("a"), StructuredContent: []byte(`{"n":1}`)}},
-			{`{"content":[{"type":"text","text":"b"}]}`, "{}", &host.ModelContext{Content: text("b")}},
-			{`{"structuredContent":[]}`, "error -32602 Invalid content format", &host.ModelContext{Content: text("b")}},
-			{`{"content":"x"}`, "error -32602 Invalid content format", &host.ModelContext{Content: text("b")}},
-			{`{"structuredContent":{"refused":1}}`, "error -32000 the host could not do this", &host.ModelContext{Content: text("b")}},
-			{`{}`, "{}", &host.ModelContext{}},
+			{`{"content":[{"type":"text","text":"a"}],"structuredContent":{"n":1}}`, "{}", context{text("a"), `{"n":1}`}},
+			{`{"content":[{"type":"text","text":"b"}]}`, "{}", context{text("b"), ""}},
+			{`{"structuredContent":[]}`, "error -32602 Invalid content format", context{text("b"), ""}},
+			{`{"content":"x"}`, "error -32602 Invalid content format", context{text("b"), ""}},
+			{`{"structuredContent":{"refused":1}}`, "error -32000 the host could not do this", context{text("b"), ""}},
+			{`{}`, "{}", context{}},
 		} {
 			said := v.ask("1", "ui/update-model-context", tt.params)
 			check.That(t, said == tt.said, "%s: got %s, want %s", tt.params, said, tt.said)
-			check.Same(t, tt.params, latest, tt.want)
+			check.Same(t, tt.params, latest, tt.want, cmp.AllowUnexported(context{}))
 		}
 		for i := range 100 { // the last one counts, however fast they come
 			v.request("1", "ui/update-model-context", `{"content":[{"type":"text","text":"`+strings.Repeat("x", i)+`"}]}`)
 			v.want("{}")
 		}
-		got := latest.Content[0].(*mcp.TextContent).Text
+		got := latest.content[0].(*mcp.TextContent).Text
 		check.That(t, len(got) == 99, "got %q, want the last", got)
 	})
 }

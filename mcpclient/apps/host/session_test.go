@@ -66,7 +66,7 @@ func TestInitialize(t *testing.T) {
 			CSP:            apps.CSP{ConnectDomains: []string{"https://a.example.com"}},
 			Permissions:    []string{"camera"},
 			OpenLink:       func(context.Context, string) error { return nil },
-			OnModelContext: func(*host.ModelContext) error { return nil },
+			OnModelContext: func([]mcp.Content, json.RawMessage) error { return nil },
 		})
 		got := v.greet(`{"tools":{"listChanged":true},"availableDisplayModes":["inline","pip"],"experimental":{}}`)
 		for path, want := range map[string]string{

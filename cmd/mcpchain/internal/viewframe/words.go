@@ -52,10 +52,10 @@ func textOf(content []mcp.Content) string {
 
 // ContextText returns the text of what a view wants models to know, or "". The error is apps.ErrInvalid if it is too
 // long.
-func ContextText(m *host.ModelContext) (string, error) {
-	text := textOf(m.Content)
-	if m.StructuredContent != nil {
-		text += "\n" + string(m.StructuredContent)
+func ContextText(content []mcp.Content, structured json.RawMessage) (string, error) {
+	text := textOf(content)
+	if structured != nil {
+		text += "\n" + string(structured)
 	}
 	if len(text) > MaxText {
 		return "", apps.ErrInvalid
@@ -70,8 +70,8 @@ type Context struct {
 }
 
 // Set replaces what is kept. The error is apps.ErrInvalid if it is too long.
-func (c *Context) Set(m *host.ModelContext) error {
-	text, err := ContextText(m)
+func (c *Context) Set(content []mcp.Content, structured json.RawMessage) error {
+	text, err := ContextText(content, structured)
 	if err != nil {
 		return err
 	}

@@ -1,10 +1,11 @@
 package viewing
 
 import (
+	"encoding/json"
 	"slices"
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/viewframe"
-	"github.com/mcpchain/mcpchain/mcpclient/apps/host"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // Bounds of what views want models to know.
@@ -31,9 +32,9 @@ func (v *view) shownCall() shownCall { return shownCall{v.call.Conversation, v.c
 
 // setContext returns a function that replaces what a view wants the model to know. If there are too many contexts, the
 // function drops the oldest.
-func (s *Service) setContext(user string, v *view) func(*host.ModelContext) error {
-	return func(c *host.ModelContext) error {
-		text, err := viewframe.ContextText(c)
+func (s *Service) setContext(user string, v *view) func([]mcp.Content, json.RawMessage) error {
+	return func(content []mcp.Content, structured json.RawMessage) error {
+		text, err := viewframe.ContextText(content, structured)
 		if err != nil {
 			return err
 		}
