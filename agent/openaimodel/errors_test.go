@@ -38,6 +38,8 @@ func TestErrors(t *testing.T) {
 		{"request", 422, `{"detail":[{"loc":["body","messages"],"msg":"field required"}]}`, llms.IsInvalidRequestError, chat.Error{Status: 422}},
 		{"model", 404, `{"error":"model not found"}`,
 			func(err error) bool { return errors.Is(err, &llms.Error{Code: llms.ErrCodeResourceNotFound}) }, chat.Error{Status: 404}},
+		{"moved", 307, ``,
+			func(err error) bool { return errors.Is(err, &llms.Error{Code: llms.ErrCodeResourceNotFound}) }, chat.Error{Code: "unreachable"}},
 		{"too slow", 408, ``, llms.IsTimeoutError, chat.Error{Status: 408}},
 		{"down", 503, ``, llms.IsProviderUnavailableError, chat.Error{Status: 503}},
 		{"Groq cannot read a call", 400, `{"error":{"message":"Failed to call a function.","code":"tool_use_failed"}}`,
@@ -49,6 +51,7 @@ func TestErrors(t *testing.T) {
 				if tt.status == http.StatusTooManyRequests {
 					w.Header().Set("Retry-After", "90")
 				}
+				w.Header().Set("Location", "https://stranger.example")
 				w.WriteHeader(tt.status)
 				io.WriteString(w, tt.body)
 			}, &Options{Retries: -1})

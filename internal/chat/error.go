@@ -98,7 +98,9 @@ func (e *Error) hint() string {
 		return "the host has no Responses API at this URL, or not for this model: set API to chat if it has only Chat Completions"
 	case e.Status == http.StatusNotFound:
 		return "check the base URL and the model's name"
-	case e.Code == CodeUnreachable:
+	case errors.Is(e.cause, http.ErrSchemeMismatch):
+		return "begin the base URL with http://"
+	case e.Code == CodeUnreachable && !e.isRedirect():
 		return "check the base URL and that the host is up"
 	case strings.Contains(e.Message, "Responses API") || strings.Contains(e.Message, "/v1/responses"):
 		return `set API to responses, or the effort to "none"`
@@ -116,7 +118,7 @@ func (e *Error) Retryable() bool {
 		return false
 	case CodeUnreachable:
 		_, badCertificate := errors.AsType[*tls.CertificateVerificationError](e.cause)
-		return !badCertificate
+		return !badCertificate && !e.isRedirect() && !errors.Is(e.cause, http.ErrSchemeMismatch)
 	}
 	switch e.Status {
 	case http.StatusRequestTimeout, http.StatusTooManyRequests:
@@ -125,6 +127,12 @@ func (e *Error) Retryable() bool {
 		return false
 	}
 	return e.Status >= 500 && e.Status < 600
+}
+
+// isRedirect reports whether the host redirects to where the request is not sent.
+func (e *Error) isRedirect() bool {
+	_, ok := errors.AsType[redirectError](e.cause)
+	return ok
 }
 
 // needsMaxTokens reports whether the request needs max_tokens. Hosts have no code for that, only a text.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -338,6 +339,16 @@ func TestRefusedConnection(t *testing.T) {
 		check.That(t, strings.Contains(err.Error(), "at api.openai.com") && strings.Contains(err.Error(), "check the base URL"),
 			"got %q, want where and what to do", err)
 	})
+}
+
+// A base URL with the wrong scheme is no passing failure.
+func TestWrongScheme(t *testing.T) {
+	server := httptest.NewServer(answering(plainAnswer))
+	defer server.Close()
+	url := strings.Replace(server.URL, "http:", "https:", 1) + "/v1"
+	_, err := newClient(t, url, http.DefaultClient, nil).Complete(t.Context(), hello())
+	failure := wantCode(t, err, CodeUnreachable)
+	check.That(t, !failure.Retryable() && strings.HasSuffix(err.Error(), "; begin the base URL with http://"), "got %v, retryable %t", err, failure.Retryable())
 }
 
 // A callback that takes long is not the silence of the host.

@@ -69,14 +69,19 @@ func sameOrigin(req *http.Request, via []*http.Request) error {
 	from := via[0].URL
 	switch {
 	case req.URL.Scheme != from.Scheme || req.URL.Host != from.Host:
-		return fmt.Errorf("redirect to another origin refused: set the base URL to %s://%s if you trust it", req.URL.Scheme, req.URL.Host)
+		return redirectError(fmt.Sprintf("to another origin refused: set the base URL to %s://%s if you trust it", req.URL.Scheme, req.URL.Host))
 	case req.Method != via[0].Method:
-		return fmt.Errorf("redirect that would turn %s into %s refused: set the base URL to that of the API", via[0].Method, req.Method)
+		return redirectError(fmt.Sprintf("that would turn %s into %s refused: set the base URL to that of the API", via[0].Method, req.Method))
 	case len(via) > maxRedirects:
-		return fmt.Errorf("more than %d redirects", maxRedirects)
+		return redirectError(fmt.Sprintf("refused after %d others: set the base URL to that of the API", maxRedirects))
 	}
 	return nil
 }
+
+// redirectError is a refused redirect.
+type redirectError string
+
+func (e redirectError) Error() string { return "redirect " + string(e) }
 
 // retrier counts the attempts of one request.
 type retrier struct {

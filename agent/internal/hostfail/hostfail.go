@@ -25,7 +25,12 @@ func Kind(e *chat.Error, kinds map[string]model.ErrorKind) model.ErrorKind {
 		return model.ErrorTooLong
 	case chat.CodeTimeout, chat.CodeIdle:
 		return model.ErrorTimeout
-	case chat.CodeUnreachable, chat.CodeTruncated, chat.CodeEmpty:
+	case chat.CodeUnreachable:
+		if !e.Retryable() {
+			return model.ErrorNotFound // at this URL
+		}
+		return model.ErrorUnavailable
+	case chat.CodeTruncated, chat.CodeEmpty:
 		return model.ErrorUnavailable
 	}
 	return convert.KindOfStatus(e.Status)
