@@ -45,10 +45,8 @@ func (l *lender) userConn(ctx context.Context, state *serverState) (_ *server, r
 				reported = lent.reason
 				reportWaiting(ctx, l.opts.Logger, reported)
 			}
-			select {
-			case <-lent.changed:
-			case <-ctx.Done():
-				return nil, nil, &unsentError{fmt.Errorf("server %q: %w", state.label, context.Cause(ctx))}
+			if err := lent.awaitChange(ctx); err != nil {
+				return nil, nil, &unsentError{fmt.Errorf("server %q: %w", state.label, err)}
 			}
 			continue
 		case lent.unopened:
@@ -72,6 +70,16 @@ type loan struct {
 
 	reason  string
 	changed <-chan struct{}
+}
+
+// awaitChange waits until another choice may have a connection. The error says why ctx has ended.
+func (l *loan) awaitChange(ctx context.Context) error {
+	select {
+	case <-l.changed:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // wait waits until the connection is open, and returns the error of opening it.

@@ -13,28 +13,11 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
+// createMessage answers a sampling request by the host's handler.
 func (a *answerer) createMessage(ctx context.Context, raw json.RawMessage) (json.RawMessage, error) {
-	if a.peer.offers.sampling == nil {
-		return nil, uninstalledError("sampling is not available", "Options.Sampling")
-	}
-	if err := jsonrpc.LimitArrays(raw, jsonrpc.MaxElements); err != nil {
-		return nil, newRefusal(mcp.CodeInvalidParams, "sampling request: %v", err)
-	}
-	params := new(mcp.CreateMessageParams)
-	if err := json.Unmarshal(raw, params); err != nil {
-		return nil, newRefusal(mcp.CodeInvalidParams, "sampling request: %v", err)
-	}
-	if slices.Contains(params.Tools, nil) {
-		return nil, newRefusal(mcp.CodeInvalidParams, "sampling request: a tool is null")
-	}
-	if (len(params.Tools) > 0 || params.ToolChoice != nil) && !a.peer.offers.sampling.Tools {
-		return nil, newRefusal(mcp.CodeInvalidParams, "sampling request: tools were not declared by the client")
-	}
-	if params.MaxTokens < 0 {
-		return nil, newRefusal(mcp.CodeInvalidParams, "sampling request: maxTokens is negative")
-	}
-	if err := inquiry.CheckMessages(params.Messages); err != nil {
-		return nil, newRefusal(mcp.CodeInvalidParams, "sampling request: %v", err)
+	params, err := a.decodeSampling(raw)
+	if err != nil {
+		return nil, err
 	}
 	result, err := a.sampling.CreateMessage(ctx, params)
 	if err != nil {
@@ -43,36 +26,60 @@ func (a *answerer) createMessage(ctx context.Context, raw json.RawMessage) (json
 	if result == nil {
 		return nil, errors.New("sampling handler returned neither a result nor an error")
 	}
-	e := a.peer.current()
-	if e.has(severalBlocks) {
-		return jsonrpc.Marshal(result)
+	if e := a.current(); !e.has(severalBlocks) {
+		if result, err = singleBlock(result, e.has(audioContent)); err != nil {
+			return nil, err
+		}
 	}
-	single, err := singleBlock(result, e.has(audioContent))
+	return jsonrpc.Marshal(result)
+}
+
+// decodeSampling returns the parameters of a sampling request that the client has declared. The
+// error is a refusal.
+func (a *answerer) decodeSampling(raw json.RawMessage) (*mcp.CreateMessageParams, error) {
+	offered := a.offers.sampling
+	if offered == nil {
+		return nil, uninstalledError("sampling is not available", "Options.Sampling")
+	}
+	params := new(mcp.CreateMessageParams)
+	err := jsonrpc.LimitArrays(raw, jsonrpc.MaxElements)
+	if err == nil {
+		err = json.Unmarshal(raw, params)
+	}
+	switch {
+	case err != nil:
+	case slices.Contains(params.Tools, nil):
+		err = errors.New("a tool is null")
+	case (len(params.Tools) > 0 || params.ToolChoice != nil) && !offered.Tools:
+		err = errors.New("tools were not declared by the client")
+	case params.MaxTokens < 0:
+		err = errors.New("maxTokens is negative")
+	default:
+		err = inquiry.CheckMessages(params.Messages)
+	}
 	if err != nil {
-		return nil, err
+		return nil, newRefusal(mcp.CodeInvalidParams, "sampling request: %v", err)
 	}
-	return jsonrpc.Marshal(single)
+	return params, nil
 }
 
 // singleBlock returns the result for servers that read a single block: text, an image or, if
 // audio is set, audio. It joins blocks of text. It does not modify r; a result that does not fit into
 // one block is an error.
 func singleBlock(r *mcp.CreateMessageResult, audio bool) (*mcp.CreateMessageResult, error) {
-	switch len(r.Content) {
-	case 0:
+	if len(r.Content) == 0 {
 		return r, nil
-	case 1:
-		known := false
+	}
+	if len(r.Content) == 1 {
 		switch r.Content[0].(type) {
 		case *mcp.TextContent, *mcp.ImageContent:
-			known = true
+			return r, nil
 		case *mcp.AudioContent:
-			known = audio
+			if audio {
+				return r, nil
+			}
 		}
-		if !known {
-			return nil, fmt.Errorf("server's revision cannot read content of type %q in an answer", inquiry.ContentType(r.Content[0]))
-		}
-		return r, nil
+		return nil, fmt.Errorf("server's revision cannot read content of type %q in an answer", inquiry.ContentType(r.Content[0]))
 	}
 	var texts []string
 	for _, c := range r.Content {

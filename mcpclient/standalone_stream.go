@@ -84,22 +84,7 @@ func (s *standaloneStream) read(ctx context.Context) {
 	reading, end := s.beginReading(s.life.Context())
 	started := s.life.Start(func() {
 		defer end()
-		setReady := sync.OnceFunc(func() { close(ready) })
-		wasOpen := false
-		open := func(resumed bool) {
-			setReady()
-			if wasOpen && !resumed {
-				s.stale()
-			}
-			wasOpen = true
-		}
-		m := &wire.Message{Header: s.peer.current().header(nil)}
-		err := l.exchange.Listen(reading, m, open, func(data []byte) { l.receive(data, source{session: m.Session()}) })
-		setReady()
-		l.logPanic(err)
-		if err != nil && reading.Err() == nil {
-			s.onEnd(err)
-		}
+		s.listen(reading, l, sync.OnceFunc(func() { close(ready) }))
 	})
 	if !started {
 		return
@@ -110,6 +95,26 @@ func (s *standaloneStream) read(ctx context.Context) {
 	select {
 	case <-ready:
 	case <-grace.Done():
+	}
+}
+
+// listen reads the stream until it has ended for good. It calls onReady when the stream is open for
+// the first time, or has ended.
+func (s *standaloneStream) listen(ctx context.Context, l *link, onReady func()) {
+	wasOpen := false
+	onOpen := func(resumed bool) {
+		onReady()
+		if wasOpen && !resumed {
+			s.stale()
+		}
+		wasOpen = true
+	}
+	m := &wire.Message{Header: s.peer.current().header(nil)}
+	err := l.exchange.Listen(ctx, m, onOpen, func(data []byte) { l.receive(data, source{session: m.Session()}) })
+	onReady()
+	l.logPanic(err)
+	if err != nil && ctx.Err() == nil {
+		s.onEnd(err)
 	}
 }
 

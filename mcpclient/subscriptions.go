@@ -93,10 +93,7 @@ func (c *Client) subscribe(ctx context.Context, filter mcp.SubscriptionFilter, o
 	if err != nil {
 		return nil, err
 	}
-	asked := announcedPart(&c.server.Load().Capabilities, filter)
-	if c.opts.Protocol.AllowUndeclared {
-		asked = distinct(filter)
-	}
+	asked := c.subscribablePart(filter)
 	if isEmptyFilter(&asked) {
 		return nil, errNoNotices
 	}
@@ -115,6 +112,15 @@ func (c *Client) subscribe(ctx context.Context, filter mcp.SubscriptionFilter, o
 		return nil, err
 	}
 	return s, nil
+}
+
+// subscribablePart returns the part of a filter that the server announces, or all of it with
+// Options.Protocol.AllowUndeclared.
+func (c *Client) subscribablePart(filter mcp.SubscriptionFilter) mcp.SubscriptionFilter {
+	if c.opts.Protocol.AllowUndeclared {
+		return distinct(filter)
+	}
+	return announcedPart(&c.server.Load().Capabilities, filter)
 }
 
 // Filter returns what the server agreed to report.
