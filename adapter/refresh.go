@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/mcpchain/mcpchain/internal/backoff"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -38,10 +39,10 @@ func (c *connector) refresh(ctx context.Context, s *server) error {
 }
 
 // relistAnnounced lists the tools of a server again after an announcement. It first waits for OnChange, so that a server
-// that announces changes all the time adds no more events than the host takes.
+// that announces changes all the time adds no more events than the host takes. No person is asked to sign in.
 func (c *connector) relistAnnounced(ctx context.Context, s *server) error {
 	c.reporter.settle(ctx)
-	return c.changeServer(ctx, s, func(ctx context.Context) (*Event, error) {
+	return c.changeServer(backoff.Unattended(ctx), s, func(ctx context.Context) (*Event, error) {
 		e, err := c.relistTools(ctx, s)
 		if err != nil && ctx.Err() == nil {
 			e = &Event{Server: s.label, Kind: ToolsChanged, Err: err}

@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpchain/mcpchain/internal/backoff"
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/testenv"
 	"github.com/mcpchain/mcpchain/internal/testenv/memhttp"
@@ -21,17 +23,28 @@ import (
 )
 
 // A modern server announces changes to subscribers. There is one subscription for everything, made
-// before the tools are listed.
+// before the tools are listed. No person is asked to sign in for the lists that follow.
 func TestListening(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var e events
+		var unattended []bool // by list
+		look := func(next mcpclient.Handler) mcpclient.Handler {
+			return func(ctx context.Context, r *mcpclient.Request) (json.RawMessage, error) {
+				if r.Method == "tools/list" {
+					unattended = append(unattended, backoff.IsUnattended(ctx))
+				}
+				return next(ctx, r)
+			}
+		}
 		l := newListener(t, "a")
-		ts := open(t, &Options{OnChange: e.hear}, Server{Name: "p", Transport: l.way})
+		ts := open(t, &Options{OnChange: e.hear, ClientOptions: &mcpclient.Options{Middleware: []mcpclient.Middleware{look}}},
+			Server{Name: "p", Transport: l.way})
 		check.Same(t, "requests", l.heard, []string{"server/discover", "subscriptions/listen", "tools/list"})
 		check.Equal(t, "the filter, which is what the server declares", l.filter, `{"toolsListChanged":true,"promptsListChanged":true}`)
 		l.offer("a", "b")
 		l.tell(t, "tools")
 		wantEvents(t, &e, Event{Server: "p", Kind: ToolsChanged, Added: []string{"b"}})
+		check.Same(t, "lists without a person", unattended, []bool{false, true})
 		wantTools(t, ts, "a", "b")
 		time.Sleep(time.Second)
 		l.offer("c")

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/backoff"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/renewal"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
 )
@@ -125,7 +126,7 @@ func (s *sessions) renewIfLost(err error) (lost bool) {
 	id, lost := lostSessionID(err)
 	if lost && !s.renewals.Recent(renewPause) {
 		s.life.Start(func() {
-			if err := s.renewSession(s.life.Context(), id); err != nil && !s.life.IsClosed() {
+			if err := s.renewSession(backoff.Unattended(s.life.Context()), id); err != nil && !s.life.IsClosed() {
 				s.log.Warn("the server has forgotten the session, and could not start a new one", "error", err)
 			}
 		})
@@ -160,7 +161,11 @@ func (s *sessions) awaitReconnect(ctx context.Context, r *request, err error) (a
 
 // renewSession replaces the session with this id, which the server has forgotten.
 func (s *sessions) renewSession(ctx context.Context, id string) error {
+	unattended := backoff.IsUnattended(ctx)
 	return s.replace(ctx, id, func(ctx context.Context) (err error) {
+		if unattended {
+			ctx = backoff.Unattended(ctx)
+		}
 		s.log.Debug("the server has forgotten the session: beginning a new one")
 		restore := s.link.Load().loseSession()
 		err = renewal.ErrExited

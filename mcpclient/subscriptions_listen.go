@@ -123,7 +123,11 @@ func (l *subscriptions) listenOnce(s *Subscription, o *callOptions, era *eraBox)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancelCause(s.ctx)
+	parent := s.ctx
+	if s.isAcknowledged() {
+		parent = backoff.Unattended(parent) // nobody waits for the stream
+	}
+	ctx, cancel := context.WithCancelCause(parent)
 	defer cancel(nil)
 	late := fmt.Errorf("server did not acknowledge the subscription within %v", o.whole.Duration)
 	unanswered := time.AfterFunc(o.whole.Duration, func() { cancel(late) })

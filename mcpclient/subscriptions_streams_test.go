@@ -9,12 +9,14 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/backoff"
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -392,4 +394,33 @@ func TestAnswerOverStandaloneStream(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Nobody waits for a stream that is opened again, nor for the end of a subscription: no person is asked to sign in for them.
+func TestStreamsAreOpenedAgainUnattended(t *testing.T) {
+	inEras(t, func(t *testing.T, era string, o mcpclient.Options) {
+		s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
+			if strings.HasPrefix(m.Method, "resources/") {
+				_, _ = fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{}}`, m.ID)
+				return
+			}
+			if send := stream(w); m.ID != nil {
+				send(acknowledgement(m, ""))
+			}
+			until(r, time.After(time.Minute))
+		})
+		var unattended diary
+		c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), WrapTransport: watched(func(r *http.Request) {
+			if backoff.IsUnattended(r.Context()) {
+				unattended.write("%s", r.Method)
+			}
+		})}, undeclared(o))
+		sub := subscribed(t, t.Context(), c, onResources("file:///a"))
+		check.Equal(t, "unattended requests", len(unattended.read()), 0)
+		time.Sleep(2*time.Minute - time.Second)
+		check.Must(t, sub.Close())
+		synctest.Wait()
+		want := map[string][]string{"modern": {"POST"}, "legacy": {"GET", "POST"}} // the stream; and resources/unsubscribe
+		check.Same(t, "unattended requests", unattended.read(), want[era])
+	})
 }

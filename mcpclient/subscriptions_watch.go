@@ -43,7 +43,7 @@ func (l *subscriptions) unwatch(s *Subscription) {
 		return
 	}
 	l.life.StartSending(func() {
-		ctx, cancel := context.WithTimeout(l.life.Context(), lifecycle.SendTimeout)
+		ctx, cancel := context.WithTimeout(backoff.Unattended(l.life.Context()), lifecycle.SendTimeout)
 		defer cancel()
 		if err := l.watch(ctx, nil, &callOptions{}, l.sessions); err != nil && l.life.IsOpen() {
 			l.log.Warn("the server still watches resources", "error", err)

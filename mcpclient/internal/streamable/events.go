@@ -238,8 +238,10 @@ func (c *conn) Listen(ctx context.Context, sent *wire.Message, open func(resumed
 	defer x.end()
 	s := &eventStream{conn: c, header: m.header, session: m.session}
 	wasOpen := false
+	var opening context.Context = x
 	for x.Err() == nil {
-		body, err := s.open(x)
+		body, err := s.open(opening)
+		opening = backoff.Unattended(x) // nobody waits for the next connection
 		switch {
 		case err == nil:
 			open(s.lastID != "")
