@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"slices"
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/service"
 )
@@ -39,7 +40,7 @@ The guides: https://github.com/mcpchain/mcpchain/blob/main/docs/README.md
 // help prints the help of the program, or of a command.
 func help(args []string) error {
 	text := programHelp()
-	if len(args) > 0 && args[0] != "help" {
+	if len(args) > 0 && !slices.Contains([]string{"help", "-help", "--help", "-h"}, args[0]) {
 		c := find(args[0])
 		switch {
 		case c == nil:

@@ -64,6 +64,7 @@ func TestProgram(t *testing.T) {
 		"chat is the default":  {"-yes", "What is 17 plus 25?\n", 0, "The result: 17 + 25 = 42.", ""},
 		"help":                 {"help", "", 0, "mcpchain connects models", ""},
 		"flag for help":        {"--help", "", 0, "mcpchain connects models", ""},
+		"help of help":         {"help -help", "", 0, "mcpchain connects models", ""},
 		"help of a command":    {"help inspect", "", 0, "mcpchain inspect: ", ""},
 		"version":              {"-version", "", 0, "mcpchain ", ""},
 		"help of version":      {"version -help", "", 0, "mcpchain version: print the version", ""},

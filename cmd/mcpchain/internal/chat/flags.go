@@ -28,7 +28,8 @@ not count.`
 const keys = `
 Alt-Enter or Ctrl-J begins another line, and the arrow keys show earlier input. Tab completes
 commands, prompts with their arguments and, after an @, files and resources of servers, which become
-part of the question. With TERM=dumb the program writes plain lines.
+part of the question. What is typed while the model works stays in the line, for Enter afterwards.
+With TERM=dumb the program writes plain lines.
 
 Ctrl-C clears the line, or ends the turn; pressed twice, it ends the program. While the program
 starts, and with -prompt, the first Ctrl-C ends the program.`

@@ -172,7 +172,7 @@ func Check(ctx context.Context, place string) error {
 	isStore := false
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		err = fmt.Errorf("there is no %s", place)
+		err = fmt.Errorf("there is no %s; -store names another file, folder or database", place)
 	case err != nil:
 	case info.IsDir():
 		isStore = isFileStore(place)

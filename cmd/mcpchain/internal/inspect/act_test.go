@@ -109,7 +109,7 @@ func TestFile(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", dir)
 	t.Setenv("HOME", dir)
 	none := func(string) string { return "" }
-	check.Text(t, check.Err(parse(nil, none, io.Discard)), "want a file")
+	check.Text(t, check.Err(parse(nil, none, io.Discard)), "want a file", "mcp.json: there is no ")
 	own := cli.Place("mcp.json")
 	check.Must(t, os.MkdirAll(filepath.Dir(own), 0o700))
 	check.Must(t, os.WriteFile(own, []byte("{}"), 0o600))

@@ -107,7 +107,7 @@ func parse(args []string, getenv func(string) string, out io.Writer) (*options, 
 	case o.file == "":
 		o.file = cli.Place("mcp.json")
 		if _, err := os.Stat(o.file); err != nil {
-			return nil, c.Wrong("want a file, such as mcp.json")
+			return nil, c.Wrong("want a file, such as mcp.json: there is no %s", o.file)
 		}
 	}
 	if err := o.readArguments(words); err != nil {

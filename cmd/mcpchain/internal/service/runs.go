@@ -299,7 +299,7 @@ func (o *operator) importRun(ctx context.Context) error {
 	key, err := record.Import(ctx, o.store, o.in)
 	switch {
 	case errors.Is(err, record.ErrExists):
-		return fmt.Errorf("%w, which this store has already; -store names another one", err)
+		return fmt.Errorf("%w; -store names another store", err)
 	case err == nil:
 		fmt.Fprintln(o.out, nameOf(key))
 	}
