@@ -1,20 +1,17 @@
 package rewrite
 
 import (
-	"slices"
-	"strings"
-
 	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// forms writes the parts of subschemas that need no other subschema, within the budget: texts, enumerations, null.
+// forms writes the parts of subschemas that need no other subschema, within the budget.
 type forms struct {
 	*report
 	*budget
 	googleAI bool
 
-	entryItems map[uintptr]any // items of the lists of entries that were written, by address
+	entryItems map[uintptr]any // the items of lists of entries that were written, by address; they stay, so that it stays theirs
 }
 
 // asText writes a string that holds the value as JSON text. what names the value for the model.
@@ -30,7 +27,7 @@ func (f *forms) asText(at, what string, s map[string]any) map[string]any {
 	return out
 }
 
-// scalarForms returns subschemas of strings, numbers and booleans.
+// scalarForms returns subschemas of strings, numbers and booleans, in this order.
 func scalarForms() []any {
 	return []any{map[string]any{"type": "string"}, map[string]any{"type": "number"}, map[string]any{"type": "boolean"}}
 }
@@ -46,9 +43,9 @@ func (f *forms) anything(at string, s map[string]any) map[string]any {
 		return first
 	}
 	f.record(at, "", profile.Narrower, "for a value without a type, no objects are offered")
-	out := map[string]any{"anyOf": append([]any{first}, append(scalarForms()[1:], map[string]any{
-		"type": "array", "items": map[string]any{"anyOf": scalarForms()},
-	})...)}
+	alternatives := append(scalarForms(), map[string]any{"type": "array", "items": map[string]any{"anyOf": scalarForms()}})
+	alternatives[0] = first
+	out := map[string]any{"anyOf": alternatives}
 	setNullable(out)
 	return out
 }
@@ -111,117 +108,6 @@ func flattenAnyOf(written []any) []any {
 	return all
 }
 
-// withoutEntries removes the alternatives that are lists of entries. They stand for objects, and could not be distinguished
-// from other lists.
-func (f *forms) withoutEntries(written map[string]any, at string) map[string]any {
-	if written == nil {
-		return nil
-	}
-	all := flattenAnyOf([]any{written})
-	kept := slices.DeleteFunc(slices.Clone(all), f.isEntries)
-	if len(kept) == len(all) {
-		return written
-	}
-	f.record(at, "type", profile.Narrower, "objects are not offered beside lists")
-	return anyOf(kept)
-}
-
-// The properties of an entry, which stands for a property of an object: its name, its value, or the value as JSON text.
-const (
-	EntryName  = "key"
-	EntryValue = "value"
-	EntryJSON  = "json"
-)
-
-// isEntries reports whether a written subschema is a list of entries. A server's own list may have the same properties.
-func (f *forms) isEntries(form any) bool {
-	items := tree.Object(tree.Object(form)["items"])
-	return items != nil && f.entryItems[tree.Address(items)] != nil
-}
-
-// onlyStrings removes the enumerated values that are neither strings nor null, because beside strings they would
-// be taken for strings.
-func (f *forms) onlyStrings(s map[string]any, at string) map[string]any {
-	values := tree.Constants(s)
-	kept := slices.DeleteFunc(slices.Clone(values), func(v any) bool { _, ok := v.(string); return !ok && v != nil })
-	if len(kept) == len(values) {
-		return s
-	}
-	f.record(at, sourceKeyword(s, "enum"), profile.Narrower, "values that are not strings are not offered beside strings")
-	s = tree.Without(s, "const")
-	s["enum"] = kept
-	return s
-}
-
-// enumeration writes the values of s as strings, because Gemini enumerates only strings, and null as nullable. It leaves
-// out the empty string, which Gemini refuses. For GoogleAI, where the description lists the
-// values, numbers and booleans keep their type. It returns nil if no value can be written.
-func (f *forms) enumeration(values []any, s map[string]any, at string) map[string]any {
-	if len(values) == 0 {
-		f.record(at, "", profile.Same, "left out, because it allows no value")
-		return nil
-	}
-	e := spellValues(values)
-	out := map[string]any{"type": "string", "format": "enum", "enum": union(e.texts, nil)}
-	tree.CopyKeys(out, s, "title", "description")
-	switch kind := scalarKind(union(e.kinds, nil)); {
-	case f.googleAI && kind != "": // the description lists the values
-		out["type"] = kind
-	case e.converted:
-		f.record(at, "enum", profile.Same, "the values are written as strings")
-	}
-	if e.null && f.googleAI {
-		f.reportNull(at, "enum")
-	}
-	if e.empty {
-		f.record(at, "enum", profile.Narrower, "the empty value is not offered")
-	}
-	switch {
-	case len(e.texts) > 0:
-	case e.null:
-		return f.orNull(nil, true)
-	default:
-		return nil
-	}
-	return f.orNull(f.finish(out, s, at), e.null)
-}
-
-// spelledValues are enumerated values as strings.
-type spelledValues struct {
-	texts, kinds []any // the values and their types, without null and the empty string
-	converted    bool  // some of them are not strings
-	empty, null  bool  // the empty string, or null, is a value
-}
-
-// spellValues writes values as strings.
-func spellValues(values []any) (e spelledValues) {
-	for _, v := range values {
-		switch text, isText := v.(string); {
-		case v == nil:
-			e.null = true
-		case isText && text == "":
-			e.empty = true
-		case isText:
-			e.texts, e.kinds = append(e.texts, text), append(e.kinds, tree.TypeOf(v))
-		default:
-			e.converted = true
-			e.texts, e.kinds = append(e.texts, tree.Show(v)), append(e.kinds, tree.TypeOf(v))
-		}
-	}
-	return e
-}
-
-// scalarKind returns the common type of values of these types if all are numbers or all are booleans, else "".
-func scalarKind(kinds []any) string {
-	switch {
-	case len(kinds) == 2 && slices.Contains(kinds, any("integer")) && slices.Contains(kinds, any("number")):
-		return "number"
-	case len(kinds) == 1 && kinds[0] != "string" && kinds[0] != "array" && kinds[0] != "object":
-		return tree.Text(kinds[0])
-	}
-	return ""
-}
-
 // describeUnwritable adds keywords of s that Gemini does not have to the description. A uniqueItems of false has no effect.
 func (f *forms) describeUnwritable(out, s map[string]any, at string, keywords ...string) {
 	for _, key := range keywords {
@@ -260,51 +146,17 @@ func (f *forms) finish(out, s map[string]any, at string) map[string]any {
 	return out
 }
 
-// googleTreatments maps Gemini's keywords to their treatment for langchaingo's googleai and vertex
-// providers, which forward only a few of them.
-var googleTreatments = treatments(map[treatment]string{
-	keep:          "type description required properties items",
-	drop:          "title nullable format",
-	inDescription: "enum minimum maximum minLength maxLength pattern minItems maxItems minProperties maxProperties",
-})
-
-// keepForwarded moves the keywords that langchaingo does not forward from out, which was written for s, to the description.
-// Those that mean nothing to a model are only removed.
-func (f *forms) keepForwarded(out, s map[string]any, at string) map[string]any {
-	var facts []string
-	for _, key := range tree.Keys(out) {
-		treatment := googleTreatments[key]
-		if treatment == keep {
-			continue
-		}
-		switch {
-		case key == "enum":
-			facts = append(facts, "one of: "+strings.Join(tree.Strings(out[key]), ", "))
-			for _, other := range scalarKeywords {
-				if _, ok := s[other]; ok && googleTreatments[other] == inDescription {
-					f.record(at, other, profile.Wider, "applied to the enumerated values")
-				}
-			}
-		case key == "format" && out[key] == "enum", key != "format" && treatment == drop:
-		default:
-			facts = append(facts, key+": "+tree.Show(out[key]))
-		}
-		if treatment == inDescription {
-			f.record(at, sourceKeyword(s, key), profile.Wider, "told in the description")
-		}
-		delete(out, key)
-	}
-	if len(facts) > 0 {
-		describe(out, "("+strings.Join(facts, "; ")+")")
-	}
-	return out
+// sources are the other keywords that may be written as a keyword.
+var sources = map[string][]string{
+	"enum": {"const", "anyOf", "oneOf"}, "minItems": {"minProperties"}, "maxItems": {"maxProperties"},
 }
 
 // sourceKeyword returns the keyword of s that was written as key.
 func sourceKeyword(s map[string]any, key string) string {
-	for _, other := range append([]string{key}, map[string][]string{
-		"enum": {"const", "anyOf", "oneOf"}, "minItems": {"minProperties"}, "maxItems": {"maxProperties"},
-	}[key]...) {
+	if _, ok := s[key]; ok {
+		return key
+	}
+	for _, other := range sources[key] {
 		if _, ok := s[other]; ok {
 			return other
 		}

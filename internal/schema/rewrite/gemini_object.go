@@ -148,3 +148,31 @@ func (g *gemini) anyValue() map[string]any {
 	}
 	return map[string]any{EntryValue: value, EntryJSON: map[string]any{"type": "string", "description": description}}
 }
+
+// withoutEntries removes the alternatives that are lists of entries. They stand for objects, and could not be distinguished
+// from other lists.
+func (f *forms) withoutEntries(written map[string]any, at string) map[string]any {
+	if written == nil {
+		return nil
+	}
+	all := flattenAnyOf([]any{written})
+	kept := slices.DeleteFunc(slices.Clone(all), f.isEntries)
+	if len(kept) == len(all) {
+		return written
+	}
+	f.record(at, "type", profile.Narrower, "objects are not offered beside lists")
+	return anyOf(kept)
+}
+
+// The properties of an entry, which stands for a property of an object: its name, its value, or the value as JSON text.
+const (
+	EntryName  = "key"
+	EntryValue = "value"
+	EntryJSON  = "json"
+)
+
+// isEntries reports whether a written subschema is a list of entries. A server's own list may have the same properties.
+func (f *forms) isEntries(form any) bool {
+	items := tree.Object(tree.Object(form)["items"])
+	return items != nil && f.entryItems[tree.Address(items)] != nil
+}

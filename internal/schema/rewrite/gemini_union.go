@@ -1,7 +1,6 @@
 package rewrite
 
 import (
-	"maps"
 	"slices"
 	"strconv"
 
@@ -11,10 +10,10 @@ import (
 
 // alternative is one branch of an anyOf or oneOf.
 type alternative struct {
-	s      map[string]any // the branch, merged with the keywords beside the union; nil if it is written as JSON text
-	branch map[string]any // the branch alone
+	branch map[string]any
+	merged map[string]any // the branch with the keywords beside the union; nil if it is written as JSON text
 	at     string         // path of the branch
-	via    []hop          // references that led to s
+	via    []hop          // references that led to merged
 }
 
 // union writes the alternatives of anyOf or oneOf, which key names. Gemini allows no other keywords beside them, so these
@@ -25,11 +24,11 @@ func (g *gemini) union(s map[string]any, key, at string, via []hop) map[string]a
 		g.reportNull(at, key)
 	}
 	var written map[string]any
-	if slices.ContainsFunc(all, func(a alternative) bool { return tree.Constants(a.s) == nil }) {
+	if slices.ContainsFunc(all, func(a alternative) bool { return tree.Constants(a.merged) == nil }) {
 		if key == "oneOf" && len(all) > 1 {
 			branches := make([]map[string]any, len(all))
 			for i, a := range all {
-				branches[i] = a.s
+				branches[i] = a.merged
 			}
 			g.record(at, key, oneOfEffect(g.document.Document, branches), "written as anyOf")
 		}
@@ -53,7 +52,7 @@ func (g *gemini) alternatives(s map[string]any, key, at string, via []hop) (all 
 		}
 		part, inner, ok := g.resolveAll(branch, path, via)
 		if !ok || !g.work(mergeCost(part)+mergeCost(base)) {
-			all = append(all, alternative{nil, branch, path, via})
+			all = append(all, alternative{branch, nil, path, via})
 			continue
 		}
 		merged, lost := merge(part, base)
@@ -64,7 +63,7 @@ func (g *gemini) alternatives(s map[string]any, key, at string, via []hop) (all 
 			g.record(at, key, profile.Wider, "one of two demands is left to validation")
 		}
 		tree.CopyKeys(merged, s, "unevaluatedProperties")
-		all = append(all, alternative{merged, branch, path, inner})
+		all = append(all, alternative{branch, merged, path, inner})
 	}
 	return all, nullable
 }
@@ -73,12 +72,12 @@ func (g *gemini) alternatives(s map[string]any, key, at string, via []hop) (all 
 // that can be written.
 func (g *gemini) branches(all []alternative, key, at string) map[string]any {
 	allowsText := slices.ContainsFunc(all, func(a alternative) bool {
-		kinds := tree.Types(a.s)
-		return a.s != nil && tree.Constants(a.s) == nil && (len(kinds) == 0 || slices.Contains(kinds, "string"))
+		kinds := tree.Types(a.merged)
+		return a.merged != nil && tree.Constants(a.merged) == nil && (len(kinds) == 0 || slices.Contains(kinds, "string"))
 	})
 	withLists := 0 // alternatives with lists that could be mistaken for lists of entries
 	for _, a := range all {
-		if g.acceptsEntries(a.s, maxCompared) {
+		if g.acceptsEntries(a.merged, maxCompared) {
 			withLists++
 		}
 	}
@@ -88,15 +87,15 @@ func (g *gemini) branches(all []alternative, key, at string) map[string]any {
 			g.record(at, key, profile.Narrower, "only the first alternative is offered")
 			break
 		}
-		if a.s == nil {
+		if a.merged == nil {
 			out = append(out, g.asText(a.at, "the value", a.branch))
 			continue
 		}
 		if allowsText {
-			a.s = g.onlyStrings(a.s, a.at)
+			a.merged = g.onlyStrings(a.merged, a.at)
 		}
-		written := g.schema(a.s, a.at, a.via)
-		if withLists > 1 || withLists == 1 && !g.acceptsEntries(a.s, maxCompared) {
+		written := g.schema(a.merged, a.at, a.via)
+		if withLists > 1 || withLists == 1 && !g.acceptsEntries(a.merged, maxCompared) {
 			written = g.withoutEntries(written, a.at)
 		}
 		if written != nil {
@@ -134,45 +133,4 @@ func (g *gemini) acceptsEntries(v any, depth int) bool {
 		return tree.Constants(items) == nil
 	}
 	return slices.Contains(kinds, "object") || slices.Contains(kinds, "array")
-}
-
-// enumerations writes alternatives that all enumerate values as one enumeration. For oneOf it leaves out the values of
-// several alternatives.
-func (g *gemini) enumerations(all []alternative, s map[string]any, key, at string) map[string]any {
-	var values []any
-	times := map[any]int{}
-	for _, a := range all {
-		if !g.work(len(tree.Constants(a.s))) {
-			return g.asText(at, "the value", s)
-		}
-		for _, v := range union(satisfyingValues(a.s), nil) {
-			if times[tree.Identity(v)]++; times[tree.Identity(v)] == 1 {
-				values = append(values, v)
-			}
-		}
-	}
-	if key == "oneOf" {
-		values = slices.DeleteFunc(values, func(v any) bool { return times[tree.Identity(v)] > 1 })
-		g.record(at, key, profile.Same, "written as an enumeration")
-	}
-	described := maps.Clone(s)
-	tree.CopyKeys(described, all[0].branch, "title", "description")
-	tree.CopyKeys(described, s, "title", "description")
-	return g.enumeration(values, described, at)
-}
-
-// enum writes the values of enum or const that the other keywords allow.
-func (g *gemini) enum(s map[string]any, at string) map[string]any {
-	if _, ok := s["const"]; ok {
-		g.record(at, "const", profile.Same, "the constant is written as an enumeration")
-	}
-	if !g.work(len(tree.Constants(s))) {
-		return g.asText(at, "the value", s)
-	}
-	for _, key := range []string{"not", "if"} {
-		if _, ok := s[key]; ok {
-			g.record(at, key, profile.Wider, "left to validation")
-		}
-	}
-	return g.enumeration(satisfyingValues(s), s, at)
 }

@@ -111,6 +111,9 @@ func union(a, b []any) []any {
 	return slices.DeleteFunc(slices.Concat(a, b), func(v any) bool { return !seen.Add(v) })
 }
 
+// distinct lists the values of a list, each once.
+func distinct(all []any) []any { return union(all, nil) }
+
 // allOf returns a subschema for values that match both a and b.
 func allOf(a, b any) any {
 	switch {
