@@ -187,7 +187,7 @@ func (h *heldQuestions) awaitReply(ctx context.Context, q *run.Question) (*run.R
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
 	for {
-		if reply := h.rec.writer.storedReply(waiting, q.ID, pollInterval); reply != nil {
+		if reply := h.rec.writer.replies.find(waiting, q.ID, pollInterval); reply != nil {
 			return reply, nil
 		}
 		if h.rec.question(q.ID) == nil {
@@ -201,43 +201,12 @@ func (h *heldQuestions) awaitReply(ctx context.Context, q *run.Question) (*run.R
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		reply := h.rec.writer.storedReply(ctx, q.ID, 0)
+		reply := h.rec.writer.replies.find(ctx, q.ID, 0)
 		if reply == nil {
 			reply = new(expiredReply(q, time.Now()))
 		}
 		return reply, nil
 	}
-}
-
-// storedReply returns the reply to a question that the store has, or nil. One goroutine at a time
-// asks the store, unless it was asked within maxAge; the others use its last answer. With a maxAge
-// of 0 each asks the store: what it had before may lack the last replies.
-func (w *writer) storedReply(ctx context.Context, question string, maxAge time.Duration) *run.Reply {
-	if w.hold == nil {
-		return nil
-	}
-	w.mu.Lock()
-	if maxAge == 0 || !w.polling && time.Since(w.polled) >= maxAge {
-		w.polling, w.polled = true, time.Now()
-		w.mu.Unlock()
-		var replies []run.Reply
-		err := guard("the store", func() (err error) {
-			replies, err = w.hold.replies(ctx)
-			return err
-		})
-		w.mu.Lock()
-		w.polling = false
-		if err == nil { // otherwise it is asked again
-			w.replies = replies
-		}
-	}
-	defer w.mu.Unlock()
-	for _, reply := range w.replies {
-		if reply.Question == question {
-			return &reply
-		}
-	}
-	return nil
 }
 
 // close cancels the questions that are still open after the calls of the turn, and prevents further

@@ -4,13 +4,11 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
@@ -100,27 +98,12 @@ func (o *openQuestions) askPerson(ctx context.Context, q *run.Question) (*run.Re
 		reply.At = time.Now().UTC().Truncate(time.Millisecond)
 	}
 	if err := run.CheckReply(q, reply, time.Now()); err != nil {
-		if first := o.rec.writer.storedReply(ctx, q.ID, 0); first != nil {
+		if first := o.rec.writer.replies.find(ctx, q.ID, 0); first != nil {
 			return first, nil
 		}
 		return nil, err
 	}
-	return o.rec.writer.storeReply(ctx, &reply), nil
-}
-
-// storeReply stores the reply to an open question, so that no other can be the first, and returns the
-// reply that counts: this one, or the first one that the store has. If the store fails, this one counts.
-func (w *writer) storeReply(ctx context.Context, reply *run.Reply) *run.Reply {
-	if w.hold == nil {
-		return reply
-	}
-	err := guard("the store", func() error { return w.hold.store.Reply(ctx, w.hold.lease.Key, []run.Reply{*reply}) })
-	if errors.Is(err, record.ErrReplied) {
-		if first := w.storedReply(ctx, reply.Question, 0); first != nil {
-			return first
-		}
-	}
-	return reply
+	return o.rec.writer.replies.add(ctx, &reply), nil
 }
 
 // close records the reply to a question of this run or its sub-agents, if it is still open. Otherwise

@@ -16,6 +16,8 @@ type writer struct {
 	hold     *hold             // nil: nothing is stored
 	observer Observer          // nil: nothing is measured
 	out      func(Event) error // nil: events are not wanted
+	replies  storedReplies
+	signIns  signIns
 
 	mu      sync.Mutex // guards the following fields and the state
 	root    *ledger.State
@@ -32,15 +34,10 @@ type writer struct {
 	retryAt uint64     // the record from which a snapshot is made again, after one was too large
 	durable run.Status // status of the run in the store
 
-	polling bool        // a goroutine asks the store for replies
-	polled  time.Time   // when the store was last asked
-	replies []run.Reply // the store's last answer
-
-	signIns  signIns
-	warnings []*Warning // the warnings that were emitted, at most as many as a result has
-	window   *WindowUse // use of the window in the last model call of the root run
-
-	unfinished string // text of a reply to the root run that was broken off
+	// For the result:
+	warnings   []*Warning // those that were emitted, at most as many as a result has
+	window     *WindowUse // use of the window in the last model call of the root run
+	unfinished string     // text of a reply to the root run that was broken off
 
 	reservedCalls int           // current model calls with a reservation
 	callEnded     chan struct{} // closed when one of them ends
@@ -51,6 +48,7 @@ func newWriter(ctx context.Context, s *ledger.State, h *hold, out func(Event) er
 		ctx:       ctx,
 		hold:      h,
 		out:       out,
+		replies:   storedReplies{hold: h},
 		root:      s,
 		done:      s.Seq,
 		durable:   s.Status,

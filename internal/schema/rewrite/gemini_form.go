@@ -11,7 +11,7 @@ type forms struct {
 	*budget
 	googleAI bool
 
-	entryItems map[uintptr]any // the items of lists of entries that were written, by address; they stay, so that it stays theirs
+	entryItems map[uintptr]any // items of the lists of entries that were written, by address, which stays theirs as long as they are here
 }
 
 // asText writes a string that holds the value as JSON text. what names the value for the model.
