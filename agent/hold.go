@@ -36,21 +36,32 @@ var appendPolicy = backoff.Policy{First: 50 * time.Millisecond, Max: 2 * time.Se
 const maxOutage = time.Minute
 
 // append stores records, and the head of the state after them, durably, with the replies that were
-// given to this process. It tries again if the store fails, because what this process knows, such as
-// the outcome of a call, would be in doubt for any other: for the time of a lease, and for maxOutage more if
-// renewals fail, too. It does so even after the end of the lease, because the store refuses the records if
-// another process has acquired the run. The numbers of the records prevent a double append.
+// given to this process. The numbers of the records prevent a double append.
 func (h *hold) append(ctx context.Context, head run.Head, records []run.Record) error {
 	replies := h.unsavedReplies()
-	began := time.Now()
-	for n := 0; ; n++ {
+	err := h.persist(ctx, func() error {
 		err := h.store.Append(ctx, h.lease, head, records, replies...)
 		if errors.Is(err, record.ErrConflict) && h.isStored(ctx, head, records) {
 			err = nil // an earlier attempt failed after the store had stored them
 		}
-		if err == nil || errors.Is(err, record.ErrReplied) || errors.Is(err, run.ErrNotAsked) {
-			h.clearUnsaved()
-			return err
+		return err
+	})
+	if err == nil || errors.Is(err, record.ErrReplied) || errors.Is(err, run.ErrNotAsked) {
+		h.clearUnsaved()
+	}
+	return err
+}
+
+// persist calls write again if the store fails, because what this process knows, such as the outcome
+// of a call, would be in doubt for any other: for the time of a lease, and for maxOutage more if renewals
+// fail, too. It does so even after the end of the lease, because the store refuses what comes after another
+// process has acquired the run.
+func (h *hold) persist(ctx context.Context, write func() error) error {
+	began := time.Now()
+	for n := 0; ; n++ {
+		err := write()
+		if err == nil {
+			return nil
 		}
 		limit := max(h.ttl, lastWrite)
 		if h.age() > h.ttl/2 { // renewals fail, too
@@ -78,7 +89,7 @@ func (h *hold) lastContext(ctx context.Context) (context.Context, context.Cancel
 // isTransient reports whether a store that failed with this error may succeed later.
 func isTransient(err error) bool {
 	for _, lasting := range []error{
-		record.ErrConflict, record.ErrNotFound, record.ErrCorrupt, record.ErrTooLarge, context.Canceled,
+		record.ErrConflict, record.ErrNotFound, record.ErrCorrupt, record.ErrTooLarge, record.ErrReplied, run.ErrNotAsked, context.Canceled,
 	} {
 		if errors.Is(err, lasting) {
 			return false

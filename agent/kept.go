@@ -154,10 +154,18 @@ func (r *results) store(l *longResult, part *run.Part) (more []ledger.Change) {
 	if part.Text != l.text {
 		return nil
 	}
-	store, lease := r.blobStore()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.scope.ctx), lastWrite)
-	defer cancel()
-	err := guard("the store", func() error { return store.PutBlob(ctx, lease, l.kept.Handle, l.data) })
+	h := r.rec.writer.hold
+	put := func(ctx context.Context) error {
+		return guard("the store", func() error {
+			return h.persist(ctx, func() error { return h.store.PutBlob(ctx, h.lease, l.kept.Handle, l.data) })
+		})
+	}
+	err := put(r.scope.ctx)
+	if err != nil && r.scope.ctx.Err() != nil {
+		ctx, cancel := h.lastContext(r.scope.ctx)
+		defer cancel()
+		err = put(ctx)
+	}
 	if err != nil {
 		part.Text = excerpt.Shorten(string(l.data), len(l.text), nil)
 		r.rec.show(&Warning{Text: fmt.Sprintf("the result of %s is cut for good: %v", l.kept.Tool, err)})

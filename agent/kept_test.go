@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
@@ -144,6 +146,23 @@ func TestNotKept(t *testing.T) {
 			check.Same(t, name+": blobs", []any{len(all), err}, []any{0, nil})
 		}
 	}
+}
+
+// A long result that comes while the store is away is kept once it is back.
+func TestKeptAfterAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, gone := away(record.NewMemory())
+		a := newAgent(t, play(uses(toolCall("c", "export", `{}`)), says("done")), &agent.Options{
+			Tools: []adapter.Source{exporting(1000)}, Durable: agent.Durable{Store: store},
+			Hooks: []agent.Hook{{AfterTool: func(context.Context, *agent.State, *agent.Call, *run.Part) error {
+				gone.Store(true)
+				time.AfterFunc(8*time.Second, func() { gone.Store(false) })
+				return nil
+			}}},
+		})
+		got := mustRun(t, a, human("go"))
+		check.Same(t, "kept results, and warnings", []int{len(agent.Inside(got.State).Kept), len(got.Warnings)}, []int{1, 0})
+	})
 }
 
 // TestReadResultMistakes has read_result called with what does not fit.
