@@ -206,7 +206,11 @@ func (d *draft) encodeGeneration(r *Request, rule modelRule, effort string) {
 			d.warn(fmt.Sprintf("the model %s takes no penalties: they are left out", excerpt.Cut(r.Model)))
 		}
 	}
-	set(d, "reasoning_effort", effort)
+	if effort == "none" && p.ThinkingOff {
+		d.fields["thinking"] = map[string]string{"type": "disabled"}
+	} else {
+		set(d, "reasoning_effort", effort)
+	}
 	set(d, cmp.Or(p.SeedField, "seed"), r.Seed)
 	if len(r.Metadata) > 0 {
 		d.fields["metadata"] = r.Metadata

@@ -36,6 +36,7 @@ type Profile struct {
 	JoinText     bool           // several parts of text must be joined
 	Reasoning    reasoningField // field in which the host wants the reasoning of earlier messages back; "" if it does not
 	AllReasoning bool           // if one message of the assistant has reasoning, all must have some
+	ThinkingOff  bool           // "thinking" turns reasoning off; the effort "none" is ignored
 	EchoExtra    bool           // earlier tool calls need their extra_content
 
 	Schemas   profile.Profile // profile for the parameters of tools; OpenAI's if empty
@@ -145,7 +146,7 @@ func profiles() []Profile {
 			Formats: withoutTools, Required: requiredAny, NamedChoice: true, NoneDrops: true, IDs: shortID,
 			StrictTurns: true, SeedField: "random_seed", Images: anyImages, Metadata: anyMetadata},
 		{Name: "deepseek", Domains: []string{"api.deepseek.com"}, Required: requiredNative, NamedChoice: true, BlankContent: true,
-			JoinText: true, Reasoning: reasoningContent, AllReasoning: true, StreamUsage: true},
+			JoinText: true, Reasoning: reasoningContent, AllReasoning: true, ThinkingOff: true, StreamUsage: true},
 		// Moonshot wants types in alternatives and not beside them, and has no tuples.
 		{Name: "moonshot", Provider: "moonshot_ai", Domains: []string{"api.moonshot.ai", "api.moonshot.cn"},
 			Schemas: profile.Gemini, BlankContent: true, Reasoning: reasoningContent, AllReasoning: true,
