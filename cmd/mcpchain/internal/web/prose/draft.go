@@ -50,14 +50,18 @@ func (d *Draft) Open() []Node {
 	return d.openNodes
 }
 
-// parseOpen parses the current block. Of a block above maxOpen it returns the end, unparsed.
+// parseOpen parses the current block. Of a block above maxOpen it returns the last lines, unparsed.
 func (d *Draft) parseOpen() []Node {
 	rest := d.open.String() + d.line.String()
 	switch {
 	case strings.TrimSpace(rest) == "":
 		return nil
 	case len(rest) > maxOpen:
-		return []Node{element("pre", plain(hosttext.Prose(rest[len(rest)-maxOpen:])))}
+		end := rest[len(rest)-maxOpen:]
+		if _, lines, found := strings.Cut(end, "\n"); found {
+			end = lines
+		}
+		return []Node{element("pre", plain("…\n"+hosttext.Prose(end)))}
 	}
 	return Tree(rest)
 }

@@ -72,6 +72,8 @@ func TestDraft(t *testing.T) {
 	check.That(t, slices.Equal(closed, want), "complete blocks: got %v, want %v", closed, want)
 	check.Equal(t, "", encode(t, d.Blocks[1]), `[["pre",{},["code",{},"code\n\nmore\n"]]]`)
 	check.Equal(t, "", encode(t, d.Open()), `[["p",{},"end"]]`)
+	d.Add("\n\n```\n" + strings.Repeat("a line of code\n", 2000))
+	check.That(t, strings.HasPrefix(encode(t, d.Open()), `[["pre",{},"…\na line of code\n`), "a long block begins with %.100s", encode(t, d.Open()))
 }
 
 // TestDraftOfManyPieces has a model write a million pieces.

@@ -113,7 +113,7 @@ func (t *topic) driveAgain() bool {
 
 // clearStepLocked drops the draft and the progress of the current step.
 func (t *topic) clearStepLocked() {
-	t.draft, t.progress = prose.Draft{}, nil
+	t.draft, t.progress, t.thinking = prose.Draft{}, nil, false
 	t.generation++
 }
 
@@ -146,6 +146,11 @@ func (s *Service) resumeRun(ctx context.Context, t *topic) (err error) {
 // showEvent passes an event to the windows.
 func (s *Service) showEvent(t *topic, e agent.Event) {
 	switch e := e.(type) {
+	case *agent.ReasoningDelta:
+		if len(e.Path) == 0 {
+			t.setThinking()
+		}
+		return
 	case *agent.TextDelta:
 		if len(e.Path) == 0 { // the text of a sub-agent is not shown
 			t.addDraft(e.Text)
@@ -162,11 +167,22 @@ func (s *Service) showEvent(t *topic, e agent.Event) {
 	}
 }
 
+// setThinking has windows show that the model reasons.
+func (t *topic) setThinking() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.thinking {
+		t.thinking = true
+		t.changed.fire()
+	}
+}
+
 // addDraft adds a piece of the model's text to the draft.
 func (t *topic) addDraft(text string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.draft.Add(text)
+	t.thinking = false
 	t.changed.fire()
 }
 

@@ -36,6 +36,7 @@ type topic struct {
 	spent      run.Usage                  // by the conversation, with sub-agents and sampling
 	draft      prose.Draft                // the text that the model is writing
 	generation int                        // the draft's number: each step begins another draft
+	thinking   bool                       // the model reasons, and has not written text
 	progress   map[string]json.RawMessage // by call
 	windows    int                        // number of windows that show the conversation
 	deleted    bool

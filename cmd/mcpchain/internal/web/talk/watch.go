@@ -26,6 +26,7 @@ const (
 // liveJSON is the state of a conversation that has no record, as a window gets it.
 type liveJSON struct {
 	Working  bool                       `json:"working"`
+	Thinking bool                       `json:"thinking,omitempty"`
 	From     int                        `json:"from"`   // number of blocks of the draft to keep
 	Blocks   []([]prose.Node)           `json:"blocks"` // complete blocks that follow
 	Open     []prose.Node               `json:"open"`   // the block that is being written
@@ -243,6 +244,7 @@ func (w *window) readLive() (out []Event, err error) {
 	}
 	now := NewEvent("now", liveJSON{
 		Working:  t.working,
+		Thinking: t.thinking,
 		From:     w.blocks,
 		Blocks:   t.draft.Blocks[w.blocks:],
 		Open:     t.draft.Open(),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -97,4 +98,14 @@ func TestAnsweredQuestionInTheList(t *testing.T) {
 	check.Equal(t, "questions", asks(), 1)
 	check.Must(t, store.Reply(t.Context(), run.Key{Tenant: "Ada", ID: "c"}, []run.Reply{{Question: "q", Action: run.ActionAccept}}))
 	check.Equal(t, "questions with an answer", asks(), 0)
+}
+
+// A window shows that the model reasons, until it writes.
+func TestThinking(t *testing.T) {
+	s, w := &Service{}, &window{topic: &topic{}}
+	for want, e := range map[bool]agent.Event{true: &agent.ReasoningDelta{Text: "hm"}, false: &agent.TextDelta{Text: "so"}} {
+		s.showEvent(w.topic, e)
+		live := check.Value(w.readLive())(t)
+		check.Equal(t, e, strings.Contains(string(live[len(live)-1].Data), `"thinking":true`), want)
+	}
 }

@@ -123,6 +123,7 @@ function show(id) {
       caught = true;
       working = e.working;
       lines.now(e);
+      log.classList.toggle("thinking", Boolean(e.thinking));
       asks.taken(e.taken);
       totals(e.spent);
       busy();
