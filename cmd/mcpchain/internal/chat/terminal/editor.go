@@ -31,7 +31,8 @@ type editor struct {
 	ready   *bool // a text can be entered; a pointer, because the prompt function of the area reads it
 }
 
-// newArea returns a text area in which Enter is not a line break, as it sends the text.
+// newArea returns a text area in which Enter is not a line break, as it sends the text, and no key
+// selects: without colours a selection is not visible, and the next key would replace it.
 func newArea() textarea.Model {
 	area := textarea.New()
 	area.ShowLineNumbers = false
@@ -41,7 +42,14 @@ func newArea() textarea.Model {
 	area.DynamicHeight = true
 	area.SetVirtualCursor(false)
 	area.SetStyles(textarea.Styles{Cursor: textarea.CursorStyle{Shape: tea.CursorBlock}})
-	area.KeyMap.InsertNewline = key.NewBinding(key.WithKeys("shift+enter", "alt+enter", "ctrl+j"))
+	keys := &area.KeyMap
+	keys.InsertNewline = key.NewBinding(key.WithKeys("shift+enter", "alt+enter", "ctrl+j"))
+	for _, selects := range []*key.Binding{
+		&keys.SelectCharacterForward, &keys.SelectCharacterBackward, &keys.SelectWordForward, &keys.SelectWordBackward,
+		&keys.SelectLineUp, &keys.SelectLineDown, &keys.SelectAll,
+	} {
+		selects.Unbind()
+	}
 	return area
 }
 

@@ -28,6 +28,22 @@ func TestTextUnderTheList(t *testing.T) {
 	check.That(t, !e.hasList() && e.text() == "hi", "got %q, with the list: %v", e.text(), e.hasList())
 }
 
+// Nothing selects text, as a selection would not be visible, and the next key would replace it.
+func TestNoSelection(t *testing.T) {
+	for _, k := range []tea.KeyPressMsg{
+		{Code: 'g', Mod: tea.ModCtrl}, {Code: tea.KeyLeft, Mod: tea.ModShift}, {Code: tea.KeyUp, Mod: tea.ModShift},
+		{Code: tea.KeyLeft, Mod: tea.ModShift | tea.ModCtrl}, {Code: 'b', Mod: tea.ModShift | tea.ModAlt},
+	} {
+		e := newEditor(&Terminal{ctx: t.Context()}, "")
+		e.init()
+		e.resize(80)
+		e.area.SetValue("one\ntwo")
+		e.update(k)
+		e.update(tea.KeyPressMsg{Code: 'x', Text: "x"})
+		check.Equal(t, k.String(), e.text(), "one\ntwox")
+	}
+}
+
 // The arrow keys first move through the lines of a draft, and only then through the history.
 func TestHistoryAroundADraftOfSeveralLines(t *testing.T) {
 	e := newEditor(&Terminal{ctx: t.Context()}, "")
