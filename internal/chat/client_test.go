@@ -307,6 +307,22 @@ func TestRefusedBound(t *testing.T) {
 	}
 }
 
+// Gemini demands a signature with the first call of a message, which a call of another model does not have.
+func TestMissingSignature(t *testing.T) {
+	for _, url := range []string{gemini, "http://memhttp.test/v1"} {
+		h := refusing(t, answering(plainAnswer), map[string]string{`"arguments":"{}"}}`: "Function call is missing a thought_signature in functionCall parts."})
+		c := h.client(t, url, &Options{Retries: -1})
+		for _, want := range []int{2, 3} {
+			_, err := c.Complete(t.Context(), &Request{Model: "gemini-3-pro", Messages: []Message{
+				Text(User, "Hi"), {Role: Assistant, ToolCalls: []ToolCall{{ID: "a", Name: "f"}, {ID: "b", Name: "f", Arguments: `{"x":1}`}}},
+				{Role: ToolRole, ToolCallID: "a", Parts: []Part{{Text: "1"}}}, {Role: ToolRole, ToolCallID: "b", Parts: []Part{{Text: "2"}}},
+			}})
+			n := strings.Count(h.Last(), "skip_thought_signature_validator")
+			check.That(t, err == nil && h.Asked() == want && n == 1, "%s: got %v after %d requests, want %d; %d signatures", url, err, h.Asked(), want, n)
+		}
+	}
+}
+
 // A reply has all warnings about its request.
 func TestWarnings(t *testing.T) {
 	h := refusing(t, answering(plainAnswer),

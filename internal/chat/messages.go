@@ -233,7 +233,7 @@ func (e *messageEncoder) fillReasoning() {
 
 // addCalls adds tool calls to a message, with the data that the host wants back, and returns their reasoning.
 func (e *messageEncoder) addCalls(msg *chatMessage, calls []ToolCall) (thought hostData, err error) {
-	for _, call := range calls {
+	for i, call := range calls {
 		if call.ID == "" || call.Name == "" {
 			return thought, fmt.Errorf("tool call with id %q and name %q: both are needed", excerpt.Cut(call.ID), excerpt.Cut(call.Name))
 		}
@@ -249,10 +249,16 @@ func (e *messageEncoder) addCalls(msg *chatMessage, calls []ToolCall) (thought h
 		if e.draft.profile.EchoExtra {
 			wire.Extra = kept.extra
 		}
+		if e.draft.profile.FillExtra && i == 0 && wire.Extra == nil {
+			wire.Extra = foreignCall
+		}
 		msg.Calls = append(msg.Calls, wire)
 	}
 	return thought, nil
 }
+
+// foreignCall is the extra data that Google documents for a call of another model.
+var foreignCall = json.RawMessage(`{"google":{"thought_signature":"skip_thought_signature_validator"}}`)
 
 // objectText returns the arguments of an earlier call as a JSON object, as hosts parse them. Any other text is put
 // inside an object.

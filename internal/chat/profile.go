@@ -38,6 +38,7 @@ type Profile struct {
 	AllReasoning bool           // if one message of the assistant has reasoning, all must have some
 	ThinkingOff  bool           // "thinking" turns reasoning off; the effort "none" is ignored
 	EchoExtra    bool           // earlier tool calls need their extra_content
+	FillExtra    bool           // an extra_content is sent with the first call of a message that has none
 
 	Schemas   profile.Profile // profile for the parameters of tools; OpenAI's if empty
 	AnyVendor bool            // that profile depends on the model's vendor

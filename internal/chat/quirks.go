@@ -23,6 +23,7 @@ var (
 	penaltyName   = regexp.MustCompile(`(?i)\b(?:presence|frequency)_?penalty\b`)
 	reasoningName = regexp.MustCompile(`\breasoning(?:_content|_details)?\b`)
 	choiceName    = regexp.MustCompile(`\btool_choice\b`)
+	noSignature   = regexp.MustCompile(`(?i)missing a thought_?signature`)
 	boundName     = regexp.MustCompile(`\bmax_completion_tokens\b`)
 )
 
@@ -43,6 +44,8 @@ func (d *draft) adapt(failure *Error) *Profile {
 		p.TokenField = completionTokens
 	case isRefused(boundName) && p.TokenField == completionTokens && sent(completionTokens): // Mistral's at Azure
 		p.TokenField = "max_tokens"
+	case noSignature.MatchString(failure.Message) && !p.FillExtra: // Gemini, for the calls of another model
+		p.EchoExtra, p.FillExtra = true, true
 	case isRefused(stopName) && sent("stop"):
 		p.NoStop = true
 	case isRefused(penaltyName) && !p.NoPenalties && (sent("presence_penalty") || sent("frequency_penalty")):
