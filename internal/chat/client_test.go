@@ -307,18 +307,30 @@ func TestRefusedBound(t *testing.T) {
 	}
 }
 
-// Gemini demands a signature with the first call of a message, which a call of another model does not have.
-func TestMissingSignature(t *testing.T) {
-	for _, url := range []string{gemini, "http://memhttp.test/v1"} {
-		h := refusing(t, answering(plainAnswer), map[string]string{`"arguments":"{}"}}`: "Function call is missing a thought_signature in functionCall parts."})
-		c := h.client(t, url, &Options{Retries: -1})
+// Hosts demand what their models send with calls: a signature with the first one of a message, or reasoning. The
+// calls of another model have none.
+func TestCallsOfAnotherModel(t *testing.T) {
+	const gateway = "http://memhttp.test/v1"
+	signature := map[string]string{`"arguments":"{}"}}`: "Function call is missing a thought_signature in functionCall parts."}
+	thought := map[string]string{`{\"x\":1}"}}]}`: "The `reasoning_content` in the thinking mode must be passed back to the API."}
+	missing := map[string]string{`{\"x\":1}"}}]}`: "thinking is enabled but reasoning_content is missing in assistant tool call message at index 1"}
+	for _, tt := range []struct {
+		url     string
+		refused map[string]string
+		sent    string
+	}{
+		{gemini, signature, "skip_thought_signature_validator"}, {gateway, signature, "skip_thought_signature_validator"},
+		{deepseek, thought, `"reasoning_content":" "`}, {moonshot, missing, `"reasoning_content":" "`}, {gateway, thought, `"reasoning_content":" "`},
+	} {
+		h := refusing(t, answering(plainAnswer), tt.refused)
+		c := h.client(t, tt.url, &Options{Retries: -1})
 		for _, want := range []int{2, 3} {
-			_, err := c.Complete(t.Context(), &Request{Model: "gemini-3-pro", Messages: []Message{
+			_, err := c.Complete(t.Context(), &Request{Model: "m", Messages: []Message{
 				Text(User, "Hi"), {Role: Assistant, ToolCalls: []ToolCall{{ID: "a", Name: "f"}, {ID: "b", Name: "f", Arguments: `{"x":1}`}}},
 				{Role: ToolRole, ToolCallID: "a", Parts: []Part{{Text: "1"}}}, {Role: ToolRole, ToolCallID: "b", Parts: []Part{{Text: "2"}}},
 			}})
-			n := strings.Count(h.Last(), "skip_thought_signature_validator")
-			check.That(t, err == nil && h.Asked() == want && n == 1, "%s: got %v after %d requests, want %d; %d signatures", url, err, h.Asked(), want, n)
+			n := strings.Count(h.Last(), tt.sent)
+			check.That(t, err == nil && h.Asked() == want && n == 1, "%s: got %v after %d requests, want %d; %d of %s", tt.url, err, h.Asked(), want, n, tt.sent)
 		}
 	}
 }

@@ -221,7 +221,7 @@ func (e *messageEncoder) setReasoning(m *chatMessage, v hostData) bool {
 // fillReasoning gives every message of the assistant some reasoning, if one has reasoning and the host requires it for
 // all. DeepSeek accepts a space for reasoning that was not kept.
 func (e *messageEncoder) fillReasoning() {
-	if !e.draft.hasReasoning || !e.draft.profile.AllReasoning {
+	if p := e.draft.profile; !p.AllReasoning || !e.draft.hasReasoning && !p.FillThoughts {
 		return
 	}
 	for i := range e.draft.messages {

@@ -37,6 +37,7 @@ type Profile struct {
 	Reasoning    reasoningField // field in which the host wants the reasoning of earlier messages back; "" if it does not
 	AllReasoning bool           // if one message of the assistant has reasoning, all must have some
 	ThinkingOff  bool           // "thinking" turns reasoning off; the effort "none" is ignored
+	FillThoughts bool           // all must have some, even if none has
 	EchoExtra    bool           // earlier tool calls need their extra_content
 	FillExtra    bool           // an extra_content is sent with the first call of a message that has none
 

@@ -24,6 +24,7 @@ var (
 	reasoningName = regexp.MustCompile(`\breasoning(?:_content|_details)?\b`)
 	choiceName    = regexp.MustCompile(`\btool_choice\b`)
 	noSignature   = regexp.MustCompile(`(?i)missing a thought_?signature`)
+	noReasoning   = regexp.MustCompile(`(?i)\breasoning_content\b.*(?:must be passed back|is missing)`)
 	boundName     = regexp.MustCompile(`\bmax_completion_tokens\b`)
 )
 
@@ -46,6 +47,8 @@ func (d *draft) adapt(failure *Error) *Profile {
 		p.TokenField = "max_tokens"
 	case noSignature.MatchString(failure.Message) && !p.FillExtra: // Gemini, for the calls of another model
 		p.EchoExtra, p.FillExtra = true, true
+	case noReasoning.MatchString(failure.Message) && !p.FillThoughts: // DeepSeek and Moonshot, likewise
+		p.Reasoning, p.AllReasoning, p.FillThoughts = reasoningContent, true, true
 	case isRefused(stopName) && sent("stop"):
 		p.NoStop = true
 	case isRefused(penaltyName) && !p.NoPenalties && (sent("presence_penalty") || sent("frequency_penalty")):
