@@ -1,7 +1,6 @@
 package talk
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,7 +53,7 @@ func (c *connections) connect(ctx context.Context) error {
 		c.toolset.Close()
 		return err
 	}
-	c.report(append(c.configured.Wrong, c.statuses()...))
+	c.report(slices.Concat(c.configured.Wrong, c.statuses()))
 	if len(toolset.Catalog(profile.Plain).Tools()) == 0 {
 		c.screen.Note(screen.Warn, "there are no tools; the model answers alone")
 	}
@@ -113,85 +112,6 @@ func (c *connections) onChange(e adapter.Event) {
 	}
 }
 
-// allStatuses returns all servers in the order of the configuration, also those that a restart
-// did not reach.
-func (c *connections) allStatuses() (all []adapter.ServerStatus) {
-	all = append(all, c.configured.Wrong...)
-	open := c.statuses()
-	for _, server := range c.configured.Good {
-		i := slices.IndexFunc(open, func(o adapter.ServerStatus) bool { return o.Name == server.Name })
-		if i >= 0 {
-			all = append(all, open[i])
-			continue
-		}
-		why := cmp.Or(c.configured.health.reason(server.Name), errors.New("not connected"))
-		all = append(all, adapter.ServerStatus{Name: server.Name, Err: why})
-	}
-	return all
-}
-
-// manage is the command /servers.
-func (c *connections) manage(ctx context.Context, argument string) error {
-	word, name, _ := strings.Cut(argument, " ")
-	switch name = strings.TrimSpace(name); {
-	case argument == "":
-		c.list()
-		return nil
-	case word != "restart":
-		return errors.New("usage: /servers, or /servers restart NAME")
-	case name == "" && len(c.configured.Good) == 1:
-		name = c.configured.Good[0].Name
-	}
-	return c.restart(ctx, name)
-}
-
-// list lists the servers with their states and addresses.
-func (c *connections) list() {
-	for _, server := range c.allStatuses() {
-		state, style := "", screen.Tool
-		switch down := c.configured.health.reason(server.Name); {
-		case errors.Is(server.Err, adapter.ErrConnecting):
-			style, state = screen.Faint, "is being connected to"
-		case server.Err != nil:
-			style, state = screen.Fail, "left out: "+c.configured.explain(&server).Error()
-		case server.Ended != nil:
-			style, state = screen.Fail, "gone: "+server.Ended.Error()
-		case down != nil:
-			style, state = screen.Warn, "lost, and being started again: "+down.Error()
-		default:
-			revision := strings.TrimPrefix(revisionOf(server), "protocol ")
-			state = fmt.Sprintf("ready, %s, %s", revision, cli.Plural(len(server.Tools), "tool"))
-			if n := len(server.Skipped); n > 0 {
-				state += fmt.Sprintf(", %d left out", n)
-			}
-		}
-		c.screen.List(style, "%s (%s): %s", server.Name, c.configured.describeAddress(server.Name), hosttext.Line(state, 500))
-	}
-	if len(c.configured.Names()) == 0 {
-		c.screen.List(screen.Faint, "there are no servers")
-	}
-}
-
-// restart connects to a server again.
-func (c *connections) restart(ctx context.Context, name string) error {
-	i := indexOf(c.configured.Good, name)
-	if i < 0 {
-		return c.configured.unknownServer(name)
-	}
-	c.screen.Progress("connecting to %s …", name)
-	for _, open := range c.statuses() {
-		if open.Name == name {
-			_ = c.toolset.Remove(name) // an error tells how the old connection ended
-		}
-	}
-	c.configured.health.set(name, nil) // after the end of the old connection was noted
-	if err := c.add(ctx, c.configured.Good[i]); err != nil {
-		c.configured.health.set(name, err)
-		return err
-	}
-	return c.afterConnect(ctx, name, "server")
-}
-
 // add connects to a server, also to one that is configured to be connected by its first call.
 func (c *connections) add(ctx context.Context, server adapter.Server) error {
 	defer c.configured.health.beginConnect(server.Name)()
@@ -208,20 +128,6 @@ func (c *connections) add(ctx context.Context, server adapter.Server) error {
 	return c.configured.explain(&adapter.ServerStatus{Name: server.Name, Err: err})
 }
 
-// unknownServer returns why a server cannot be restarted.
-func (l *Servers) unknownServer(name string) error {
-	for _, wrong := range l.Wrong {
-		if wrong.Name == name {
-			return wrong.Err
-		}
-	}
-	if entry := l.entry(name); entry != nil {
-		return entry.Annotate(errors.New("is disabled, and is not started"))
-	}
-	return fmt.Errorf("no server %s to restart; there are %s",
-		hosttext.Line(name, 80), strings.Join(serverNames(l.Good), ", "))
-}
-
 // afterConnect gives the model the instructions and skills of a server that was connected during
 // the conversation. prefix begins the note about the server.
 func (c *connections) afterConnect(ctx context.Context, name, prefix string) error {
@@ -232,20 +138,6 @@ func (c *connections) afterConnect(ctx context.Context, name, prefix string) err
 		}
 	}
 	return c.makeAgent(ctx)
-}
-
-// complete completes the argument of /servers.
-func (c *connections) complete(_ context.Context, argument string) (list screen.Completion) {
-	word, _, found := strings.Cut(argument, " ")
-	if !found || word != "restart" {
-		list.Items = addItem(nil, "restart", "connect to a server again", false)
-		return list
-	}
-	list.From = len("restart ")
-	for _, server := range c.configured.Good {
-		list.Items = addItem(list.Items, server.Name, c.configured.describeAddress(server.Name), false)
-	}
-	return list
 }
 
 // clients returns the clients of the connected servers by name.
