@@ -84,9 +84,10 @@ func (s *database) page(ctx context.Context, q record.Query, last *row, size int
 	return page, err
 }
 
+// Count implements [Store].
 func (s *database) Count(ctx context.Context, q record.Query) (n int, err error) {
-	where, args := conditions(q, nil)
-	query := `SELECT 1 FROM mcpchain_runs` + where
+	found := conditions(q, nil)
+	query, args := `SELECT 1 FROM mcpchain_runs`+found.where(), found.args
 	if q.Limit > 0 {
 		query += ` LIMIT ?`
 		args = append(args, q.Limit)
@@ -104,21 +105,22 @@ const selectRows = `SELECT tenant, id, epoch, held, ttl, answers, updated, due, 
 func selectPage(q record.Query, last *row, size int) (query string, args []any) {
 	order := orderOf(q).clause()
 	if q.Status != "" || q.ID != "" || !q.DueAt.IsZero() {
-		where, args := conditions(q, last)
-		return selectRows + where + order, append(args, size)
+		found := conditions(q, last)
+		return selectRows + found.where() + order, append(found.args, size)
 	}
 	var lists []string
-	add := func(list record.Query, terms ...string) {
-		where, values := conditions(list, last, terms...)
+	add := func(list record.Query, found *selection) {
 		const columns = `SELECT num, updated, tenant, id FROM `
-		lists = append(lists, columns+`(`+columns+`mcpchain_runs`+where+orderOf(list).clause()+`) AS list`)
-		args = append(append(args, values...), size)
+		lists = append(lists, columns+`(`+columns+`mcpchain_runs`+found.where()+orderOf(list).clause()+`) AS list`)
+		args = append(append(args, found.args...), size)
 	}
-	add(q, unknownStatus)
+	unknown := conditions(q, last)
+	unknown.add(unknownStatus)
+	add(q, unknown)
 	for _, status := range statuses {
 		list := q
 		list.Status = status
-		add(list)
+		add(list, conditions(list, last))
 	}
 	page := `(SELECT num FROM (` + strings.Join(lists, " UNION ALL ") + order + `) AS page)`
 	return selectRows + ` WHERE num IN ` + page + order, append(args, size, size)
@@ -151,7 +153,7 @@ func orderOf(q record.Query) listOrder {
 	return listOrder{by: updatedColumn(q), desc: true}
 }
 
-// dueSince is [run.Head.DueSince] in SQL.
+// dueSince is [run.Head.DueSince] in SQL: due is dueNow for a run that is running or has a reply.
 var dueSince = fmt.Sprintf("(CASE WHEN due = %d THEN updated ELSE due END)", int64(dueNow))
 
 // updatedColumn returns the column with the time of a run's last change, of two the one that an
@@ -183,47 +185,61 @@ func (o listOrder) after(last *row) (term string, args []any) {
 		[]any{at, at, key.Tenant, key.Tenant, key.ID}
 }
 
-// conditions returns the SQL conditions for the rows of a query after last, unless last is nil, and
-// the values of their parameters.
-func conditions(q record.Query, last *row, terms ...string) (where string, args []any) {
-	add := func(term string, values ...any) {
-		terms = append(terms, term)
-		args = append(args, values...)
+// selection is the conditions for rows.
+type selection struct {
+	terms []string
+	args  []any // values of the parameters
+}
+
+// add adds a condition, and the values of its parameters.
+func (s *selection) add(term string, values ...any) {
+	s.terms = append(s.terms, term)
+	s.args = append(s.args, values...)
+}
+
+// where returns the clause with all conditions, "" without any.
+func (s *selection) where() string {
+	if len(s.terms) == 0 {
+		return ""
 	}
-	if !q.AllTenants {
-		if key := (run.Key{Tenant: q.Tenant, ID: "any"}); key.Check() == nil {
-			add("tenant = ?", q.Tenant)
-		} else {
-			add("1 = 0")
-		}
+	return " WHERE " + strings.Join(s.terms, " AND ")
+}
+
+// conditions returns the conditions for the rows of a query after last, unless last is nil.
+func conditions(q record.Query, last *row) *selection {
+	s := new(selection)
+	switch validTenant := (run.Key{Tenant: q.Tenant, ID: "any"}).Check() == nil; {
+	case q.AllTenants:
+	case validTenant:
+		s.add("tenant = ?", q.Tenant)
+	default: // no run has it, and a database may refuse its text
+		s.add("1 = 0")
 	}
 	if q.ID != "" {
 		_, id := columnsOf(run.Key{ID: q.ID})
-		add("id = ?", id)
+		s.add("id = ?", id)
 	}
-	if len(q.Agents) > 0 {
-		terms = append(terms, "agent IN (?"+strings.Repeat(", ?", len(q.Agents)-1)+")")
-		for _, name := range q.Agents {
-			args = append(args, name)
+	if n := len(q.Agents); n > 0 {
+		names := make([]any, n)
+		for i, name := range q.Agents {
+			names[i] = name
 		}
+		s.add("agent IN (?"+strings.Repeat(", ?", n-1)+")", names...)
 	}
 	if q.Status != "" {
-		add("status = ?", string(q.Status))
+		s.add("status = ?", string(q.Status))
 	}
 	if !q.ChangedBefore.IsZero() {
-		add(updatedColumn(q)+" < ?", nanos(q.ChangedBefore))
+		s.add(updatedColumn(q)+" < ?", nanos(q.ChangedBefore))
 	}
 	if !q.DueAt.IsZero() {
 		// Not held by a lease, see [run.Head.HeldAt], and due at some time.
-		add(fmt.Sprintf("due <= ? AND (held <= ? OR ttl > 0 AND held - ttl > ?) AND due < %d", int64(dueNever)),
+		s.add(fmt.Sprintf("due <= ? AND (held <= ? OR ttl > 0 AND held - ttl > ?) AND due < %d", int64(dueNever)),
 			nanos(q.DueAt), nanos(q.DueAt), nanos(q.DueAt.Add(run.MaxLead)))
 	}
 	if last != nil {
 		term, values := orderOf(q).after(last)
-		add(term, values...)
+		s.add(term, values...)
 	}
-	if len(terms) == 0 {
-		return "", nil
-	}
-	return " WHERE " + strings.Join(terms, " AND "), args
+	return s
 }
