@@ -16,7 +16,7 @@ type Reader struct {
 	closed bool
 
 	position    agent.Position // of the last event that has a record
-	live        bool
+	live        bool   // it reads from memory
 	next        uint64 // number of the next event in memory, if live
 	caughtUp    bool   // the last look in the store found nothing after position
 	endReported bool   // the reader got a refresh event after the end of the run
@@ -119,50 +119,16 @@ func (r *Reader) changed() <-chan struct{} {
 	return r.stream.changeLocked()
 }
 
+// holdLocked counts bytes of events that are ready as held.
+func (r *Reader) holdLocked(size int) {
+	r.held += size
+	r.feed.held += size
+}
+
 // releaseLocked drops the events that are ready, and no longer counts them as held.
 func (r *Reader) releaseLocked() {
 	r.feed.held -= r.held
 	r.held, r.ready = 0, nil
-}
-
-// hasStopped reports whether the process has stopped working on the run since the last look in the
-// store: its last records may not have been published as events.
-func (r *Reader) hasStopped() bool {
-	r.feed.mu.Lock()
-	defer r.feed.mu.Unlock()
-	stopped := r.live && r.stream.stopped && r.stops != r.stream.stops && r.feed.opts.Items != nil
-	r.stops = r.stream.stops
-	return stopped
-}
-
-func (r *Reader) sleep(ctx context.Context, changed <-chan struct{}) error {
-	var poll <-chan time.Time
-	if every := r.feed.opts.Poll; every > 0 {
-		timer := time.NewTimer(every<<min(r.idleLooks, 3) - time.Since(r.lastLook))
-		defer timer.Stop()
-		poll = timer.C
-	}
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-changed:
-		r.idleLooks = 0
-		return nil
-	case <-poll:
-		return r.poll(ctx)
-	}
-}
-
-// poll looks in the store, unless this process works on the run: then memory has everything.
-func (r *Reader) poll(ctx context.Context) error {
-	r.feed.mu.Lock()
-	inMemory := r.live && !r.stream.stopped
-	r.feed.mu.Unlock()
-	if inMemory {
-		r.lastLook = time.Now()
-		return nil
-	}
-	return r.look(ctx)
 }
 
 // minRoom is how many bytes a reader may always read at a time.
@@ -232,8 +198,7 @@ func (r *Reader) readMemoryLocked() {
 			size += e.size()
 		}
 	}
-	r.held += size
-	r.feed.held += size
+	r.holdLocked(size)
 }
 
 // isAfter reports whether an event is new to a reader that has read up to a position.
@@ -256,88 +221,4 @@ func (r *Reader) skip(floor agent.Position, known bool) {
 		r.position = floor
 		r.ready = append(r.ready, refresh(r.stream.key))
 	}
-}
-
-// lookUpTo reads the events of the store up to a position, as many as may be held: memory has those after it.
-func (r *Reader) lookUpTo(ctx context.Context, floor agent.Position) error {
-	r.lastLook, r.caughtUp = time.Now(), false
-	complete, err := r.replay(ctx, &floor)
-	if complete && err == nil {
-		r.caughtUp, r.position = true, floor
-	}
-	return err
-}
-
-// look reads the events of the store to the end, as many as may be held. If the run has ended and the
-// reader has all events, it gets one refresh event.
-func (r *Reader) look(ctx context.Context) error {
-	r.lastLook, r.caughtUp = time.Now(), false
-	var head run.Head
-	if r.feed.opts.Head != nil {
-		var err error
-		if head, err = r.feed.opts.Head(ctx, r.stream.key); err != nil {
-			return err
-		}
-	}
-	r.idleLooks++
-	moved := r.feed.opts.Head == nil || r.seen != head.Seq
-	if moved {
-		r.idleLooks = 0
-	}
-	if moved && (head.Seq == 0 || r.position != agent.Position{Seq: head.Seq}) {
-		if complete, err := r.replay(ctx, nil); err != nil || !complete {
-			return err
-		}
-	}
-	r.caughtUp, r.seen = true, head.Seq // there may be more by now
-	if moved && head.Status.Ended() && !r.endReported {
-		r.endReported = true
-		r.ready = append(r.ready, refresh(r.stream.key))
-	}
-	return nil
-}
-
-// replay reads events of the store after r.position. It reports whether it has read all of them up
-// to a position, or to the end if it is nil. At most maxReplays do so at a time; others wait.
-func (r *Reader) replay(ctx context.Context, until *agent.Position) (complete bool, err error) {
-	select {
-	case r.feed.replays <- struct{}{}:
-	default: // a context that has ended ends only the wait
-		select {
-		case r.feed.replays <- struct{}{}:
-		case <-ctx.Done():
-			return false, ctx.Err()
-		}
-	}
-	defer func() { <-r.feed.replays }()
-	r.feed.mu.Lock()
-	room := r.feed.roomLocked()
-	r.feed.mu.Unlock()
-	size := 0
-	defer func() {
-		r.feed.mu.Lock()
-		defer r.feed.mu.Unlock()
-		r.held += size
-		r.feed.held += size
-	}()
-	for i, err := range r.feed.opts.Items(ctx, r.stream.key, r.position) {
-		if err != nil {
-			return false, err
-		}
-		if until != nil && until.Before(i.At) {
-			break
-		}
-		r.live = false
-		if i.Data == nil {
-			r.position = i.At
-			continue
-		}
-		p := positionedEvent{Event{i.At.String(), i.Data}, i.At}
-		r.addReady(p.Event, p.at)
-		size += p.size()
-		if size >= room {
-			return false, nil
-		}
-	}
-	return true, nil
 }
