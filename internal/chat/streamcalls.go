@@ -23,7 +23,6 @@ type streamedCall struct {
 // add adds a piece of a call. The id and the name come first; some hosts repeat them. It returns an
 // error for a reply that exceeds maxCalls or maxCallName.
 func (s *streamedCalls) add(delta *toolCallWire) error {
-	name := delta.name
 	call := s.find(delta)
 	if call == nil {
 		if len(s.calls) == maxCalls {
@@ -38,14 +37,8 @@ func (s *streamedCalls) add(delta *toolCallWire) error {
 	if call.id == "" {
 		call.id = delta.id
 	}
-	switch {
-	case name == "" || name == call.name:
-	case call.name == "", s.isFullName(call.name, name):
-		call.name = name
-	case !call.hasArguments():
-		if call.name += name; len(call.name) > maxCallName {
-			return errLongName
-		}
+	if err := s.addName(call, delta.name); err != nil {
+		return err
 	}
 	if delta.extra != nil {
 		call.extra = delta.extra
@@ -53,6 +46,22 @@ func (s *streamedCalls) add(delta *toolCallWire) error {
 	call.arguments.WriteString(delta.arguments)
 	call.object.write(delta.arguments)
 	call.repeated = call.repeated && !call.hasArguments()
+	return nil
+}
+
+// addName adds a piece of a name, which may be the full name or repeat it. Once the arguments have begun, the name is
+// complete.
+func (s *streamedCalls) addName(call *streamedCall, piece string) error {
+	switch {
+	case piece == call.name:
+	case call.name == "", s.isFullName(call.name, piece):
+		call.name = piece
+	case !call.hasArguments():
+		call.name += piece
+	}
+	if len(call.name) > maxCallName {
+		return errLongName
+	}
 	return nil
 }
 
@@ -80,7 +89,8 @@ func (s *streamedCalls) find(delta *toolCallWire) *streamedCall {
 	return nil
 }
 
-// candidate returns the call that a piece may continue, nil if there is none.
+// candidate returns the call that a piece may continue: that of its index, without an index that of its id, or else the
+// last one. It returns nil if there is none.
 func (s *streamedCalls) candidate(delta *toolCallWire) *streamedCall {
 	if delta.index != nil {
 		return s.byIndex[*delta.index]

@@ -16,10 +16,10 @@ type Reader struct {
 	closed bool
 
 	position    agent.Position // of the last event that has a record
-	live        bool   // it reads from memory
-	next        uint64 // number of the next event in memory, if live
-	caughtUp    bool   // the last look in the store found nothing after position
-	endReported bool   // the reader got a refresh event after the end of the run
+	live        bool           // it reads from memory
+	next        uint64         // number of the next event in memory, if live
+	caughtUp    bool           // the last look in the store found nothing after position
+	endReported bool           // the reader got a refresh event after the end of the run
 
 	lastLook  time.Time // last look in the store
 	seen      uint64    // number of records at that look, if all their events were read
