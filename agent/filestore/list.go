@@ -7,6 +7,7 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"syscall"
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
@@ -135,6 +136,8 @@ func (l *listing) add(ctx context.Context, name string) (added bool, err error) 
 	case ctx.Err() != nil:
 		return false, ctx.Err()
 	case errors.Is(err, record.ErrNotFound): // deleted meanwhile
+	case errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE): // too many files are open; the run may be sound
+		return false, err
 	case err != nil:
 		if l.q.ID != "" && !l.q.AllTenants {
 			h.Key = run.Key{Tenant: l.q.Tenant, ID: l.q.ID}

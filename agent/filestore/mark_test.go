@@ -1,6 +1,7 @@
 package filestore_test
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -159,6 +160,27 @@ func TestListsOpenFew(t *testing.T) {
 		got := listed(t, s, c.q)
 		check.That(t, len(got) == c.want && d.sizes <= 200 && (c.want != 0 || d.sizes <= 0),
 			"%s: got %q, and %d files were read", c.name, got, d.sizes)
+	}
+}
+
+// fullTable is a disk whose files cannot be opened to read, because too many files are open.
+type fullTable struct{ *disk }
+
+func (d fullTable) OpenFile(name string, flag int, mode fs.FileMode) (filestore.File, error) {
+	if flag == os.O_RDONLY {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: syscall.EMFILE}
+	}
+	return d.disk.OpenFile(name, flag, mode)
+}
+
+// A list says that too many files are open, instead of that each run is damaged.
+func TestListWhileTooManyFilesAreOpen(t *testing.T) {
+	d, dir := newDisk(), t.TempDir()
+	create(t, openOn(t, d, dir, nil), run.Key{ID: "sound"})
+	for _, q := range []record.Query{{}, {DueAt: time.Now()}, {ID: "sound"}} {
+		for _, err := range openOn(t, fullTable{d}, dir, nil).List(t.Context(), q) {
+			check.That(t, errors.Is(err, syscall.EMFILE) && !errors.Is(err, record.ErrDamaged), "got %v, want the reason", err)
+		}
 	}
 }
 
