@@ -1,6 +1,7 @@
 package oauth
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -85,7 +86,7 @@ func (s *fileStore) Update(ctx context.Context, key Key, change func(context.Con
 		return err
 	}
 	value, err := change(ctx, old)
-	if err != nil {
+	if err != nil || value != nil && bytes.Equal(value, old) { // an unchanged value needs no room on the disk
 		return err
 	}
 	return s.write(key, value)

@@ -19,6 +19,8 @@ type renewal struct {
 	stepUp     bool     // more scopes are needed
 	unprompted bool     // the server has not asked for it
 	unattended bool     // nobody waits: never ask a person
+
+	stored string // the access token in the store, known once that was read
 }
 
 // key is equal for renewals that share the failure of an attempt.

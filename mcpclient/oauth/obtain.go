@@ -89,11 +89,34 @@ func (t *Transport) obtain(ctx context.Context, r *renewal) (*session, error) {
 		return nil, err
 	}
 	tok.Requested = union(scopes, tok.Requested)
+	next = &session{site: s, token: tok, acquired: !r.unprompted}
 	if err := save(ctx, t.opts.Store, t.tokenKey(s.resource, s.issuer()), tok); err != nil {
-		return nil, err
+		t.keepUnsaved(next, r, err)
 	}
 	t.log.Debug("got a token", "server", t.name, "issuer", safeURL(s.issuer()), "token", tok)
-	return &session{site: s, token: tok, acquired: !r.unprompted}, nil
+	return next, nil
+}
+
+// keepUnsaved lets a token be used that could not be stored: the person would have to sign in again, as the refresh token
+// before it may have been used up.
+func (t *Transport) keepUnsaved(s *session, r *renewal, err error) {
+	t.log.Warn("a token is not stored: it is lost with this process", "server", t.name, "error", err)
+	s.unsaved, s.replaces = true, r.stored
+}
+
+// latest returns the token to refresh: the stored one, or the session's if that is newer and could not be stored. It is
+// nil if there is none.
+func (t *Transport) latest(r *renewal, s *site, stored []byte) *token {
+	tok := new(token)
+	known := decodeEntry(stored, tok) && !t.isForeign(tok, s)
+	r.stored = tok.Access
+	if p := r.previous; p != nil && p.unsaved && p.replaces == tok.Access && p.site.issuer() == s.issuer() {
+		return p.token
+	}
+	if !known {
+		return nil
+	}
+	return tok
 }
 
 // locate finds the authorization server. An early renewal, which no server demanded, goes to the
@@ -119,9 +142,10 @@ func (t *Transport) locate(ctx context.Context, r *renewal) (*site, error) {
 // once. Without a session it returns the stored token, or nil, as before.
 func (t *Transport) reuseOrRefresh(ctx context.Context, r *renewal, s *site) (before *token, next *session, err error) {
 	key := t.tokenKey(s.resource, s.issuer())
+	used := false // the refresh token, which may work only once
 	err = t.opts.Store.Update(ctx, key, func(ctx context.Context, old []byte) ([]byte, error) {
-		tok := new(token)
-		if !decodeEntry(old, tok) || t.isForeign(tok, s) {
+		tok := t.latest(r, s, old)
+		if tok == nil {
 			return old, nil
 		}
 		before = tok
@@ -136,19 +160,24 @@ func (t *Transport) reuseOrRefresh(ctx context.Context, r *renewal, s *site) (be
 		if err != nil {
 			return nil, err
 		}
+		used = true
 		if renewed == nil { // remember the requested scopes
 			return json.Marshal(&token{Requested: tok.Requested, ClientID: tok.ClientID})
 		}
 		next = &session{site: s, token: renewed}
 		return json.Marshal(renewed)
 	})
-	if err != nil {
+	switch {
+	case err != nil && !used:
 		return nil, nil, fmt.Errorf("renew the token for %s: %w", t.name, err)
+	case err != nil && next != nil:
+		t.keepUnsaved(next, r, err)
 	}
 	if next != nil {
 		err = t.saveLink(ctx, s)
+		return before, next, err
 	}
-	return before, next, err
+	return before, nil, nil
 }
 
 // isNewToken reports whether a stored token differs from the refused one and may be valid.

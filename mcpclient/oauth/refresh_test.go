@@ -134,6 +134,31 @@ func TestNobodyIsBotheredEarly(t *testing.T) {
 	})
 }
 
+// TestTokenIsNotStored: while the store takes nothing, new tokens are used nevertheless, and refreshed in their turn.
+func TestTokenIsNotStored(t *testing.T) {
+	w, full := newWorld(t), false
+	opts := w.options()
+	opts.Store = &stuckStore{NewMemoryStore(), func(Key, []byte) bool { return full }}
+	auth := w.transport(opts)
+	w.mustCall(auth)
+	full = true
+	for range 2 {
+		w.revoke()
+		w.mustCall(auth)
+	}
+	check.Equal(t, "sign-ins", len(w.asked), 1)
+	w.revoke()
+	w.set(func() { clear(w.refreshes) })
+	w.mustCall(auth)
+	full = false
+	w.revoke()
+	w.mustCall(auth)
+	w.mustCall(w.transport(opts))
+	check.Same(t, "grants", w.grants(), []string{
+		"authorization_code", "refresh_token", "refresh_token", "refresh_token", "authorization_code", "refresh_token",
+	})
+}
+
 // TestUnattended: a client that reconnects in the background asks no person to sign in.
 func TestUnattended(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {

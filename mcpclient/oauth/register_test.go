@@ -1,6 +1,7 @@
 package oauth
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -291,16 +292,16 @@ func TestSignOutWithoutAToken(t *testing.T) {
 	check.Equal(t, "token requests", len(w.forms), 1)
 }
 
-// stuckStore is a store that cannot delete a token at first.
+// stuckStore is a store that cannot make some changes.
 type stuckStore struct {
 	Store
-	stuck bool
+	refuses func(key Key, value []byte) bool
 }
 
 func (s *stuckStore) Update(ctx context.Context, key Key, change func(context.Context, []byte) ([]byte, error)) error {
 	return s.Store.Update(ctx, key, func(ctx context.Context, old []byte) ([]byte, error) {
 		value, err := change(ctx, old)
-		if old != nil && value == nil && key.Issuer != "" && key.Resource != "" && s.stuck {
+		if err == nil && !bytes.Equal(old, value) && s.refuses(key, value) {
 			err = errors.New("disk full")
 		}
 		return value, err
@@ -310,13 +311,16 @@ func (s *stuckStore) Update(ctx context.Context, key Key, change func(context.Co
 // TestSignOutAgain: what a SignOut could not delete, the next one deletes.
 func TestSignOutAgain(t *testing.T) {
 	w := newWorld(t)
-	store := &stuckStore{Store: NewMemoryStore(), stuck: true}
+	stuck := true
+	store := &stuckStore{NewMemoryStore(), func(key Key, value []byte) bool {
+		return stuck && value == nil && key.Issuer != "" && key.Resource != ""
+	}}
 	opts := w.options()
 	opts.Store = store
 	auth := w.transport(opts)
 	w.mustCall(auth)
 	check.Text(t, auth.SignOut(t.Context()), "disk full")
-	store.stuck = false
+	stuck = false
 	check.NoError(t, auth.SignOut(t.Context()))
 	w.mustCall(auth)
 	check.Equal(t, "sign-ins", len(w.asked), 2)

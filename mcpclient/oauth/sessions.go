@@ -11,7 +11,9 @@ import (
 type session struct {
 	site     *site
 	token    *token
-	acquired bool // acquired because the server demanded it: not stored, refreshed or renewed early
+	acquired bool   // acquired because the server demanded it: not stored, refreshed or renewed early
+	unsaved  bool   // the store could not keep the token
+	replaces string // the access token that the store has instead, if unsaved is set
 
 	// notBefore is the earliest time of the next early renewal.
 	notBefore time.Time
