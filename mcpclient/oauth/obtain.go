@@ -91,7 +91,7 @@ func (t *Transport) obtain(ctx context.Context, r *renewal) (*session, error) {
 	tok.Requested = union(scopes, tok.Requested)
 	next = &session{site: s, token: tok, acquired: !r.unprompted}
 	if err := save(ctx, t.opts.Store, t.tokenKey(s.resource, s.issuer()), tok); err != nil {
-		t.keepUnsaved(next, r, err)
+		r.keepUnsaved(t, next, err)
 	}
 	t.log.Debug("got a token", "server", t.name, "issuer", safeURL(s.issuer()), "token", tok)
 	return next, nil
@@ -99,7 +99,7 @@ func (t *Transport) obtain(ctx context.Context, r *renewal) (*session, error) {
 
 // keepUnsaved lets a token be used that could not be stored: the person would have to sign in again, as the refresh token
 // before it may have been used up.
-func (t *Transport) keepUnsaved(s *session, r *renewal, err error) {
+func (r *renewal) keepUnsaved(t *Transport, s *session, err error) {
 	t.log.Warn("a token is not stored: it is lost with this process", "server", t.name, "error", err)
 	s.unsaved, s.replaces = true, r.stored
 }
@@ -171,7 +171,7 @@ func (t *Transport) reuseOrRefresh(ctx context.Context, r *renewal, s *site) (be
 	case err != nil && !used:
 		return nil, nil, fmt.Errorf("renew the token for %s: %w", t.name, err)
 	case err != nil && next != nil:
-		t.keepUnsaved(next, r, err)
+		r.keepUnsaved(t, next, err)
 	}
 	if next != nil {
 		err = t.saveLink(ctx, s)
