@@ -41,42 +41,37 @@ type Visit struct {
 	Mistake error          // mistake in the previous answer, nil for none
 }
 
-// Listen implements [oauth.Receiver].
-func (p *Page) Listen(ctx context.Context, previous string) (oauth.Listener, error) {
+// Receive implements [oauth.Receiver].
+func (p *Page) Receive(ctx context.Context, previous string, authorize func(string) (string, error)) (url.Values, error) {
 	asking, ok := ctx.Value(askingKey{}).(context.Context)
 	if !ok {
 		return nil, &NeededError{p.Advice}
 	}
-	r := &reception{page: p, asking: asking}
-	var err error
-	r.Listener, err = oauth.Loopback(r.open, p.Port).Listen(ctx, previous)
-	if err != nil {
-		return nil, fmt.Errorf("wait for the answer of the sign-in: %w", err)
+	ctx, cancel := context.WithCancel(ctx)
+	r := &reception{page: p}
+	defer r.end(cancel)
+	defer context.AfterFunc(asking, cancel)()
+	answer, err := oauth.Loopback(r.open, p.Port).Receive(ctx, previous, func(redirectURI string) (string, error) {
+		r.redirectURI = redirectURI
+		return authorize(redirectURI)
+	})
+	switch {
+	case err != nil && asking.Err() != nil:
+		err = context.Cause(asking)
+	case err != nil && r.redirectURI == "":
+		err = fmt.Errorf("wait for the answer of the sign-in: %w", err)
 	}
-	return r, nil
+	return answer, err
 }
 
 // reception waits for the answer of one sign-in, at the port or from the person.
 type reception struct {
-	oauth.Listener
-	page   *Page
-	asking context.Context // ends when the person is no longer asked
-	visit  sync.WaitGroup
+	page        *Page
+	redirectURI string // set before the visit
+	visit       sync.WaitGroup
 
 	mu    sync.Mutex // guards ended; no visit begins after it is set
 	ended bool
-}
-
-// Receive implements [oauth.Listener].
-func (r *reception) Receive(ctx context.Context, authorizationURL string) (url.Values, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer r.end(cancel)
-	defer context.AfterFunc(r.asking, cancel)()
-	answer, err := r.Listener.Receive(ctx, authorizationURL)
-	if err != nil && r.asking.Err() != nil {
-		err = context.Cause(r.asking)
-	}
-	return answer, err
 }
 
 // end waits for the end of the visit, so that no question is left.
@@ -125,7 +120,7 @@ var errPasted = errors.New("that is not the address of the last page: copy it wh
 // deliver sends a pasted answer to the port, which checks it.
 func (r *reception) deliver(ctx context.Context, pasted string) error {
 	pasted = strings.TrimSpace(pasted)
-	if !strings.HasPrefix(pasted, r.RedirectURI()+"?") {
+	if !strings.HasPrefix(pasted, r.redirectURI+"?") {
 		return errPasted
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)

@@ -18,27 +18,33 @@ import (
 
 const address = "https://auth.example.com/a?state=s"
 
+// at returns a function that gives a receiver a URL to sign in at.
+func at(url string) func(string) (string, error) {
+	return func(string) (string, error) { return url, nil }
+}
+
 // Without a person, a sign-in is refused at once.
 func TestNotAsking(t *testing.T) {
-	_, err := (&Page{Advice: "do it later"}).Listen(t.Context(), "")
+	_, err := (&Page{Advice: "do it later"}).Receive(t.Context(), "", at(address))
 	needed, ok := errors.AsType[*NeededError](err)
 	check.That(t, ok && needed.Error() == "the server wants a sign-in: do it later", "got %v, want a NeededError", err)
 }
 
 // What a person pastes is taken if it is the answer.
 func TestPaste(t *testing.T) {
-	var r oauth.Listener
+	var uri string
 	var mistakes []error
 	p := &Page{Visit: func(_ context.Context, v *Visit) (string, error) {
 		check.That(t, v.URL == address && v.Link.Host == "auth.example.com", "got %+v, want the page", v)
 		mistakes = append(mistakes, v.Mistake)
 		return []string{
-			"https://auth.example.com/callback?code=c&state=s", r.RedirectURI() + "?code=c&state=other", " " + r.RedirectURI() + "?code=c&state=s\n",
+			"https://auth.example.com/callback?code=c&state=s", uri + "?code=c&state=other", " " + uri + "?code=c&state=s\n",
 		}[len(mistakes)-1], nil
 	}}
-	r = check.Value(p.Listen(Asking(t.Context()), ""))(t)
-	defer r.Close()
-	answer, err := r.Receive(t.Context(), address)
+	answer, err := p.Receive(Asking(t.Context()), "", func(redirectURI string) (string, error) {
+		uri = redirectURI
+		return address, nil
+	})
 	check.That(t, err == nil && answer.Get("code") == "c", "got %v, %v, want the code", answer, err)
 	check.That(t, len(mistakes) == 3 && mistakes[0] == nil && mistakes[1] != nil && mistakes[2] != nil,
 		"got %v, want two mistakes", mistakes)
@@ -55,9 +61,7 @@ func TestEndOfAsking(t *testing.T) {
 		close(ended)
 		return "", ctx.Err()
 	}}
-	r := check.Value(p.Listen(Asking(asked), ""))(t)
-	defer r.Close()
-	check.Is(t, check.Err(r.Receive(t.Context(), address)), stop)
+	check.Is(t, check.Err(p.Receive(context.WithoutCancel(Asking(asked)), "", at(address))), stop)
 	<-ended
 }
 
@@ -65,10 +69,8 @@ func TestEndOfAsking(t *testing.T) {
 func TestNoVisit(t *testing.T) {
 	p := &Page{Visit: func(context.Context, *Visit) (string, error) { return "", ErrDeclined }}
 	for page, want := range map[string]bool{address: true, "javascript:x?state=s": false} {
-		r := check.Value(p.Listen(Asking(t.Context()), ""))(t)
-		_, err := r.Receive(t.Context(), page)
+		_, err := p.Receive(Asking(t.Context()), "", at(page))
 		check.That(t, err != nil && errors.Is(err, ErrDeclined) == want, "%s: got %v", page, err)
-		_ = r.Close()
 	}
 }
 

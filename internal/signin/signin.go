@@ -4,6 +4,7 @@ package signin
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 
@@ -84,7 +85,7 @@ func (e *NeededError) Error() string {
 // NotNow is a receiver that refuses with this advice.
 type NotNow string
 
-// Listen implements [oauth.Receiver].
-func (n NotNow) Listen(context.Context, string) (oauth.Listener, error) {
+// Receive implements [oauth.Receiver].
+func (n NotNow) Receive(context.Context, string, func(string) (string, error)) (url.Values, error) {
 	return nil, &NeededError{string(n)}
 }

@@ -1,6 +1,7 @@
 package oauth
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -149,28 +150,52 @@ func (f *codeFlow) acquire(ctx context.Context, t *Transport, s *site, scopes []
 	if r, err := t.registrar.stored(ctx, s.issuer()); err == nil && r != nil {
 		previous = r.RedirectURI
 	}
-	reception, err := f.Receiver.Listen(ctx, previous)
+	signIn, answer, err := f.signIn(ctx, t, s, scopes, previous)
 	if err != nil {
-		return nil, fmt.Errorf("prepare to receive the answer of a sign-in: %w", err)
-	}
-	defer func() { _ = reception.Close() }()
-	client, err := f.identify(ctx, t, s, reception.RedirectURI())
-	if err != nil {
-		return nil, err
-	}
-	signIn := newSignIn(s, client, reception.RedirectURI(), withOffline(scopes, s.meta))
-	t.log.Debug("a person signs in", "issuer", safeURL(s.issuer()), "scopes", signIn.scopes)
-	answer, err := signIn.receive(ctx, reception)
-	if err != nil {
-		t.registrar.markUnanswered(ctx, client, err)
 		return nil, err
 	}
 	got, err := signIn.exchange(ctx, t, answer)
 	if err != nil {
-		t.registrar.removeUnknown(ctx, client, err)
+		t.registrar.removeUnknown(ctx, signIn.client, err)
 	}
 	return got, err
 }
+
+// signIn sends the person to the authorization server, and returns the request and its answer.
+func (f *codeFlow) signIn(
+	ctx context.Context, t *Transport, s *site, scopes []string, previous string,
+) (request *signIn, answer url.Values, err error) {
+	limited, cancel := context.WithTimeout(ctx, signInTimeout)
+	defer cancel()
+	var refused error // of the client's registration
+	answer, err = f.Receiver.Receive(limited, previous, func(redirectURI string) (string, error) {
+		client, err := f.identify(ctx, t, s, redirectURI)
+		if err != nil {
+			refused = err
+			return "", err
+		}
+		request = newSignIn(s, client, redirectURI, withOffline(scopes, s.meta))
+		t.log.Debug("a person signs in", "issuer", safeURL(s.issuer()), "scopes", request.scopes)
+		return request.url(), nil
+	})
+	switch {
+	case refused != nil:
+		return nil, nil, refused
+	case err == nil && request != nil:
+		return request, answer, nil
+	case request == nil:
+		return nil, nil, fmt.Errorf("prepare to receive the answer of a sign-in: %w", cmp.Or(err, errNotAuthorized))
+	case limited.Err() != nil && ctx.Err() == nil:
+		err = fmt.Errorf("person did not sign in within %v: %w", signInTimeout, err)
+	default:
+		err = fmt.Errorf("sign in with %s: %w", safeURL(s.issuer()), err)
+	}
+	t.registrar.markUnanswered(ctx, request.client, err)
+	return nil, nil, err
+}
+
+// errNotAuthorized is the error of a [Receiver] that has an answer without a question.
+var errNotAuthorized = errors.New("receiver did not ask for the URL to sign in at")
 
 // signIn is one authorization request, until its code is exchanged.
 type signIn struct {
@@ -202,20 +227,6 @@ func (s *signIn) url() string {
 		options = append(options, oauth2.SetAuthURLParam("prompt", "consent")) // OpenID Connect Core §11 wants it
 	}
 	return config.AuthCodeURL(s.state, options...)
-}
-
-// receive sends the person to the authorization server, and returns the answer.
-func (s *signIn) receive(ctx context.Context, reception Listener) (url.Values, error) {
-	limited, cancel := context.WithTimeout(ctx, signInTimeout)
-	defer cancel()
-	answer, err := reception.Receive(limited, s.url())
-	switch {
-	case err == nil:
-		return answer, nil
-	case limited.Err() != nil && ctx.Err() == nil:
-		return nil, fmt.Errorf("person did not sign in within %v: %w", signInTimeout, err)
-	}
-	return nil, fmt.Errorf("sign in with %s: %w", safeURL(s.site.issuer()), err)
 }
 
 // exchange exchanges the code of an answer for a token.

@@ -43,8 +43,8 @@ type loopback struct {
 	port int
 }
 
-// Listen opens the port.
-func (l *loopback) Listen(ctx context.Context, previous string) (Listener, error) {
+// Receive opens the port until the answer has come.
+func (l *loopback) Receive(ctx context.Context, previous string, authorize func(string) (string, error)) (url.Values, error) {
 	if l.open == nil {
 		return nil, errors.New("Loopback has no function to open a URL")
 	}
@@ -58,7 +58,12 @@ func (l *loopback) Listen(ctx context.Context, previous string) (Listener, error
 		ErrorLog: log.New(io.Discard, "", 0),
 	}
 	r.done.Go(func() { _ = r.server.Serve(listener) })
-	return r, nil
+	defer func() { _ = r.close() }()
+	authorizationURL, err := authorize(r.uri)
+	if err != nil {
+		return nil, err
+	}
+	return r.receive(ctx, authorizationURL)
 }
 
 // listen tries the port of the previous redirect URI first.
@@ -94,10 +99,8 @@ type loopbackReception struct {
 	state string // required in the answer; empty if no answer is expected
 }
 
-func (r *loopbackReception) RedirectURI() string { return r.uri }
-
-// Receive opens the sign-in page and waits for the answer with its state.
-func (r *loopbackReception) Receive(ctx context.Context, authorizationURL string) (url.Values, error) {
+// receive opens the sign-in page and waits for the answer with its state.
+func (r *loopbackReception) receive(ctx context.Context, authorizationURL string) (url.Values, error) {
 	u, err := url.Parse(authorizationURL)
 	if err != nil || u.Query().Get("state") == "" {
 		return nil, errors.New("authorization URL has no state")
@@ -167,8 +170,8 @@ func (r *loopbackReception) acceptAnswer(answer url.Values) bool {
 	return true
 }
 
-// Close stops listening. It waits for at most a second until the page has been sent.
-func (r *loopbackReception) Close() error {
+// close stops listening. It waits for at most a second until the page has been sent.
+func (r *loopbackReception) close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	err := r.server.Shutdown(ctx)

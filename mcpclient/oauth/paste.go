@@ -19,51 +19,49 @@ func Paste(ask func(ctx context.Context, authorizationURL string) (callbackURL s
 
 type paste func(context.Context, string) (string, error)
 
-// Listen opens nothing.
-func (p paste) Listen(context.Context, string) (Listener, error) {
+// pasteURI is the redirect URI of Paste, where nothing listens.
+const pasteURI = "http://127.0.0.1" + callbackPath
+
+// Receive asks the person for the answer.
+func (p paste) Receive(ctx context.Context, _ string, authorize func(string) (string, error)) (url.Values, error) {
 	if p == nil {
 		return nil, errors.New("Paste has no function to ask the person")
 	}
-	return &pasteReception{p}, nil
-}
-
-// pasteReception asks the person for the answer.
-type pasteReception struct{ ask paste }
-
-func (r *pasteReception) RedirectURI() string { return "http://127.0.0.1" + callbackPath }
-
-func (r *pasteReception) Receive(ctx context.Context, authorizationURL string) (url.Values, error) {
+	authorizationURL, err := authorize(pasteURI)
+	if err != nil {
+		return nil, err
+	}
 	type pasted struct {
 		text string
 		err  error
 	}
-	got := make(chan pasted, 1)
+	answer := make(chan pasted, 1)
 	go func() { // may outlive the sign-in: reading from a terminal cannot be interrupted
-		var p pasted
-		p.err = bound.Run("the function of Paste", func() (err error) {
-			p.text, err = r.ask(ctx, authorizationURL)
+		var got pasted
+		got.err = bound.Run("the function of Paste", func() (err error) {
+			got.text, err = p(ctx, authorizationURL)
 			return err
 		})
-		got <- p
+		answer <- got
 	}()
 	select {
-	case p := <-got:
-		if p.err != nil {
-			return nil, p.err
+	case got := <-answer:
+		if got.err != nil {
+			return nil, got.err
 		}
-		return r.parse(p.text)
+		return parsePasted(got.text)
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
 }
 
-// parse returns the parameters of the whole URL of the redirect, and an error for any other text.
-func (r *pasteReception) parse(text string) (url.Values, error) {
+// parsePasted returns the parameters of the whole URL of the redirect, and an error for any other text.
+func parsePasted(text string) (url.Values, error) {
 	text = strings.TrimSpace(text)
 	u, err := url.Parse(text)
-	if err != nil || len(text) > maxToken || u.Scheme+"://"+u.Host+u.Path != r.RedirectURI() {
+	if err != nil || len(text) > maxToken || u.Scheme+"://"+u.Host+u.Path != pasteURI {
 		return nil, untrustedError("what was pasted is not a URL that begins with %s: "+
-			"copy the whole address of the page that did not load", r.RedirectURI())
+			"copy the whole address of the page that did not load", pasteURI)
 	}
 	answer, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
@@ -71,5 +69,3 @@ func (r *pasteReception) parse(text string) (url.Values, error) {
 	}
 	return answer, nil
 }
-
-func (r *pasteReception) Close() error { return nil }

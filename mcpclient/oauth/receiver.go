@@ -7,24 +7,17 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// Receiver brings the redirect at the end of a sign-in to this program.
+// Receiver sends the person to an authorization server, and brings the redirect at the end of the sign-in to this
+// program.
 type Receiver interface {
-	// Listen prepares to receive one redirect. previous is the redirect URI of the client's
-	// registration, or empty; using it again avoids a new registration.
-	Listen(ctx context.Context, previous string) (Listener, error)
-}
-
-// Listener receives one redirect.
-type Listener interface {
-	// RedirectURI is the URI that the authorization server sends the person back to.
-	RedirectURI() string
-
-	// Receive sends the person to authorizationURL (https, or http on this machine), and returns
-	// the parameters of the final redirect. The caller checks them.
-	Receive(ctx context.Context, authorizationURL string) (url.Values, error)
-
-	// Close stops receiving.
-	Close() error
+	// Receive calls authorize with the URI that the authorization server sends the person back to, and gets the
+	// URL (https, or http on this machine) to send the person to. It returns the parameters of the final
+	// redirect, which the caller checks. An error of authorize is the error of Receive. ctx ends after 5 min.
+	// previous is the redirect URI of the client's registration, or empty; using it again avoids a new
+	// registration.
+	Receive(
+		ctx context.Context, previous string, authorize func(redirectURI string) (authorizationURL string, err error),
+	) (url.Values, error)
 }
 
 // SignInPage returns a [Receiver] for programs in which no person waits, such as workers. A request
@@ -39,6 +32,7 @@ func SignInPage(url string) Receiver { return signInPage(url) }
 // signInPage is the [Receiver] of SignInPage: the URL of the page.
 type signInPage string
 
-func (p signInPage) Listen(context.Context, string) (Listener, error) {
+// Receive implements [Receiver].
+func (p signInPage) Receive(context.Context, string, func(string) (string, error)) (url.Values, error) {
 	return nil, &mcp.SignInError{URL: string(p)}
 }

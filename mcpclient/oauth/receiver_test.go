@@ -23,23 +23,29 @@ func get(t *testing.T, method, target string) (status int, body string, header h
 	return resp.StatusCode, string(check.Value(io.ReadAll(resp.Body))(t)), resp.Header
 }
 
+// at returns a function that gives a receiver a URL to sign in at.
+func at(url string) func(string) (string, error) {
+	return func(string) (string, error) { return url, nil }
+}
+
 func TestLoopback(t *testing.T) {
 	opened := make(chan string, 1)
 	l := Loopback(func(_ context.Context, url string) error { opened <- url; return nil }, 0)
-	r := check.Value(l.Listen(t.Context(), ""))(t)
-	uri := r.RedirectURI()
-	check.That(t, strings.HasPrefix(uri, "http://127.0.0.1:") && strings.HasSuffix(uri, "/callback"), "got redirect URI %q", uri)
 	const authorizationURL = "https://as.test/authorize?state=the-state&scope=a+b"
-	if status, body, _ := get(t, "GET", uri+"?code=x"); status != http.StatusBadRequest || !strings.Contains(body, "Not expected") {
-		t.Fatalf("got %d %q for an answer before the question, want 400", status, body)
-	}
+	var uri string
 	got := make(chan url.Values, 1)
 	go func() {
-		answer, err := r.Receive(t.Context(), authorizationURL)
+		answer, err := l.Receive(t.Context(), "", func(redirectURI string) (string, error) {
+			uri = redirectURI
+			status, body, _ := get(t, "GET", uri+"?code=x")
+			check.That(t, status == http.StatusBadRequest && strings.Contains(body, "Not expected"), "got %d %q for an answer before the question, want 400", status, body)
+			return authorizationURL, nil
+		})
 		check.NoError(t, err)
 		got <- answer
 	}()
 	check.Equal(t, "opened", <-opened, authorizationURL)
+	check.That(t, strings.HasPrefix(uri, "http://127.0.0.1:") && strings.HasSuffix(uri, "/callback"), "got redirect URI %q", uri)
 	for _, bad := range []struct {
 		method, path string
 		status       int
@@ -58,34 +64,37 @@ func TestLoopback(t *testing.T) {
 		t.Errorf("got %d %q %v", status, body, header)
 	}
 	check.Equal(t, "the answer", (<-got).Get("code"), "the-code")
-	for _, again := range []string{"?state=the-state&code=again", "?code=again", "?state=&code=again"} {
-		status, _, _ := get(t, "GET", uri+again)
-		check.That(t, status == http.StatusBadRequest, "%s: got %d for a second answer, want 400", again, status)
-	}
-	check.NoError(t, r.Close())
-	check.Fails(t, check.Err(net.Dial("tcp", strings.TrimSuffix(strings.TrimPrefix(uri, "http://"), "/callback"))), "the port after Close")
-	again := check.Value(l.Listen(t.Context(), uri))(t)
-	check.Equal(t, "the same redirect URI as before", again.RedirectURI(), uri)
-	busy, err := l.Listen(t.Context(), uri)
-	check.That(t, err == nil && busy.RedirectURI() != uri, "got %v, %v, want another port while that one is taken", busy, err)
-	for _, r := range []Listener{again, busy} {
-		check.NoError(t, r.Close())
+	check.Fails(t, check.Err(net.Dial("tcp", strings.TrimSuffix(strings.TrimPrefix(uri, "http://"), "/callback"))), "the port after the answer")
+	enough := errors.New("enough")
+	_, err := l.Receive(t.Context(), uri, func(again string) (string, error) {
+		check.Equal(t, "the same redirect URI as before", again, uri)
+		_, err := l.Receive(t.Context(), uri, func(busy string) (string, error) {
+			check.That(t, busy != uri, "got %s, want another port while that one is taken", busy)
+			return "", enough
+		})
+		return "", err
+	})
+	check.Is(t, err, enough)
+}
+
+// TestLoopbackTakesOneAnswer sends a second answer while the page of the first one is written.
+func TestLoopbackTakesOneAnswer(t *testing.T) {
+	r := &loopbackReception{state: "s", answer: make(chan url.Values, 1)}
+	for _, tt := range []struct {
+		state string
+		want  bool
+	}{{"", false}, {"other", false}, {"s", true}, {"s", false}, {"", false}} {
+		check.Equal(t, "an answer with the state "+tt.state, r.acceptAnswer(url.Values{"state": {tt.state}}), tt.want)
 	}
 }
 
 func TestLoopbackEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	r := check.Value(Loopback(func(context.Context, string) error { cancel(); return nil }, 0).Listen(ctx, ""))(t)
-	check.Is(t, check.Err(r.Receive(ctx, "https://as.test/?state=x")), context.Canceled)
-	check.NoError(t, r.Close())
-	refusing := check.Value(Loopback(func(context.Context, string) error { return errors.New("declined") }, 0).Listen(t.Context(), ""))(t)
-	defer func() { _ = refusing.Close() }()
-	check.Text(t, check.Err(refusing.Receive(t.Context(), "https://as.test/?state=x")), "declined")
-	panicking := check.Value(Loopback(func(context.Context, string) error { panic("boom") }, 0).Listen(t.Context(), ""))(t)
-	defer func() { _ = panicking.Close() }()
-	check.Text(t, check.Err(panicking.Receive(t.Context(), "https://as.test/?state=x")), "the function of Loopback panicked: boom")
-	pasting := check.Value(Paste(func(context.Context, string) (string, error) { panic("boom") }).Listen(t.Context(), ""))(t)
-	check.Text(t, check.Err(pasting.Receive(t.Context(), "https://as.test/?state=x")), "the function of Paste panicked: boom")
+	sign := at("https://as.test/?state=x")
+	check.Is(t, check.Err(Loopback(func(context.Context, string) error { cancel(); return nil }, 0).Receive(ctx, "", sign)), context.Canceled)
+	check.Text(t, check.Err(Loopback(func(context.Context, string) error { return errors.New("declined") }, 0).Receive(t.Context(), "", sign)), "declined")
+	check.Text(t, check.Err(Loopback(func(context.Context, string) error { panic("boom") }, 0).Receive(t.Context(), "", sign)), "the function of Loopback panicked: boom")
+	check.Text(t, check.Err(Paste(func(context.Context, string) (string, error) { panic("boom") }).Receive(t.Context(), "", sign)), "the function of Paste panicked: boom")
 }
 
 // TestLoopbackDoesNotWaitForOpen: Open may ask a question on a terminal.
@@ -93,15 +102,18 @@ func TestLoopbackDoesNotWaitForOpen(t *testing.T) {
 	answered := make(chan struct{})
 	defer close(answered)
 	opened := make(chan string, 1)
-	r := check.Value(Loopback(func(context.Context, string) error { opened <- ""; <-answered; return nil }, 0).Listen(t.Context(), ""))(t)
-	got := make(chan error, 1)
+	l := Loopback(func(context.Context, string) error { opened <- ""; <-answered; return nil }, 0)
+	got, uri := make(chan error, 1), ""
 	go func() {
-		got <- check.Err(r.Receive(t.Context(), "https://as.test/?state=x"))
+		got <- check.Err(l.Receive(t.Context(), "", func(redirectURI string) (string, error) {
+			uri = redirectURI
+			return "https://as.test/?state=x", nil
+		}))
 	}()
 	<-opened
-	status, _, _ := get(t, "GET", r.RedirectURI()+"?state=x&code=y")
+	status, _, _ := get(t, "GET", uri+"?state=x&code=y")
 	check.That(t, status == http.StatusOK, "got %d", status)
-	check.NoError(t, errors.Join(<-got, r.Close()))
+	check.NoError(t, <-got)
 }
 
 func TestPaste(t *testing.T) {
@@ -115,11 +127,10 @@ func TestPaste(t *testing.T) {
 		{uri + "/other?code=c", ""},
 		{uri + "?code=%zz", ""},
 	} {
-		r := check.Value(Paste(func(_ context.Context, url string) (string, error) {
+		answer, err := Paste(func(_ context.Context, url string) (string, error) {
 			check.Equal(t, "shown", url, "https://as.test/authorize?x=y")
 			return tt.pasted, nil
-		}).Listen(t.Context(), ""))(t)
-		answer, err := r.Receive(t.Context(), "https://as.test/authorize?x=y")
+		}).Receive(t.Context(), "", at("https://as.test/authorize?x=y"))
 		if tt.code == "" {
 			wantUntrusted(t, err, "copy the whole address")
 		} else if err != nil || answer.Get("code") != tt.code {

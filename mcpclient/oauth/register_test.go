@@ -114,7 +114,6 @@ func TestStoredMethodUnusable(t *testing.T) {
 	w := newWorld(t)
 	opts := w.options()
 	auth := w.transport(opts)
-	redirectURI := (&person{w: w}).RedirectURI()
 	check.Must(t, save(t.Context(), opts.Store, auth.registrar.key(issuerOne), &registration{ID: "x", Method: methodPrivateKeyJWT, RedirectURI: redirectURI}))
 	w.mustCall(auth)
 	check.Equal(t, "registrations", len(w.clients), 1)

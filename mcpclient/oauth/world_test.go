@@ -1,6 +1,7 @@
 package oauth
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -288,25 +289,22 @@ func (w *world) set(change func()) {
 	change()
 }
 
+// redirectURI is where a [person] receives answers by default.
+const redirectURI = "http://127.0.0.1:7777/callback"
+
 // person is a receiver with a person who signs in at once.
 type person struct {
 	w      *world
-	uri    string                                                      // default http://127.0.0.1:7777/callback
+	uri    string                                                      // default redirectURI
 	before func(ctx context.Context) error                             // the person's delay
 	answer func(authorizationURL string, answer url.Values) url.Values // an attacker's change of the answer
 }
 
-func (p *person) Listen(context.Context, string) (Listener, error) { return p, nil }
-func (p *person) Close() error                                     { return nil }
-
-func (p *person) RedirectURI() string {
-	if p.uri != "" {
-		return p.uri
+func (p *person) Receive(ctx context.Context, _ string, authorize func(string) (string, error)) (url.Values, error) {
+	authorizationURL, err := authorize(cmp.Or(p.uri, redirectURI))
+	if err != nil {
+		return nil, err
 	}
-	return "http://127.0.0.1:7777/callback"
-}
-
-func (p *person) Receive(ctx context.Context, authorizationURL string) (url.Values, error) {
 	p.w.set(func() { p.w.asked = append(p.w.asked, authorizationURL) })
 	if p.before != nil {
 		if err := p.before(ctx); err != nil {

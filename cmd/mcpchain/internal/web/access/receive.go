@@ -5,16 +5,21 @@ import (
 	"net/url"
 
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
-	"github.com/mcpchain/mcpchain/mcpclient/oauth"
 )
 
 // attemptKey is the context key of the attempt that a user has begun.
 type attemptKey struct{}
 
-// Listen implements [oauth.Receiver].
-func (g *grant) Listen(ctx context.Context, _ string) (oauth.Listener, error) {
+// Receive implements [oauth.Receiver]. Without a user who signs in, the request fails with an
+// [*mcp.SignInError], and its run waits.
+func (g *grant) Receive(ctx context.Context, _ string, authorize func(string) (string, error)) (url.Values, error) {
+	address, err := authorize(g.access.opts.Callback)
+	if err != nil {
+		return nil, err
+	}
 	at, _ := ctx.Value(attemptKey{}).(*attempt)
-	return &reception{grant: g, attempt: at, answer: make(chan url.Values, 1)}, nil
+	r := &reception{grant: g, attempt: at, answer: make(chan url.Values, 1)}
+	return r.receive(ctx, address)
 }
 
 // reception waits for the answer of an authorization server. The transport creates the state
@@ -25,12 +30,8 @@ type reception struct {
 	answer  chan url.Values
 }
 
-// RedirectURI implements [oauth.Listener].
-func (r *reception) RedirectURI() string { return r.grant.access.opts.Callback }
-
-// Receive implements [oauth.Listener]. Without a user who signs in, the request fails with an
-// [*mcp.SignInError], and its run waits.
-func (r *reception) Receive(ctx context.Context, address string) (url.Values, error) {
+// receive shows the user the address, and waits for the answer.
+func (r *reception) receive(ctx context.Context, address string) (url.Values, error) {
 	u, err := url.Parse(address)
 	if err != nil {
 		return nil, err
@@ -38,7 +39,7 @@ func (r *reception) Receive(ctx context.Context, address string) (url.Values, er
 	query := u.Query()
 	if r.attempt == nil {
 		r.grant.requireSignIn(query.Get("scope"))
-		return nil, &mcp.SignInError{URL: r.RedirectURI()}
+		return nil, &mcp.SignInError{URL: r.grant.access.opts.Callback}
 	}
 	if scope := r.grant.allScopes(query.Get("scope")); scope != "" {
 		query.Set("scope", scope)
@@ -74,6 +75,3 @@ func (a *Access) setAddress(r *reception, address, state string) bool {
 	a.waiting[state] = r
 	return true
 }
-
-// Close implements [oauth.Listener].
-func (r *reception) Close() error { return nil }
