@@ -9,16 +9,15 @@ import (
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/internal/reach"
+	"github.com/mcpchain/mcpchain/mcpclient/apps/internal/source"
 )
 
-// Bounds of the sources that a server declares.
-const (
-	maxSources = 64  // of a list
-	maxSource  = 256 // bytes
-)
+// maxSources bounds a list of sources that a server declares.
+const maxSources = 64
 
 // CSP lists the origins that a view may access, as sources of a Content Security Policy. The zero
-// value allows none. The sources in a result of [Load] are normalized by [CheckSource].
+// value allows none. The sources in a result of [Load] are normalized: origins with a scheme, in
+// lower case, and no keywords of a policy.
 type CSP struct {
 	ConnectDomains  []string `json:"connectDomains,omitempty"`  // requests and web sockets
 	ResourceDomains []string `json:"resourceDomains,omitempty"` // images, scripts, styles, fonts, media
@@ -54,8 +53,8 @@ func readSources(raw []byte, sockets bool) (valid, refused []string) {
 	d := jsonrpc.NewDecoder(raw, maxSources)
 	for range d.Elements {
 		item := d.Raw()
-		source, _ := jsonrpc.String(item) // "" for other types, which is refused
-		if normalized, ok := normalizeSource(source, sockets); ok {
+		text, _ := jsonrpc.String(item) // "" for other types, which is refused
+		if normalized, ok := source.Normalize(text, sockets); ok {
 			valid = append(valid, normalized)
 		} else {
 			refused = append(refused, excerpt.Cut(string(item)))
@@ -67,106 +66,12 @@ func readSources(raw []byte, sockets bool) (valid, refused []string) {
 	return valid, refused
 }
 
-// CheckSource normalizes a source for a policy. It accepts an origin with an optional path, of at
-// most 256 bytes. The scheme is https (the default) or wss; http and ws are accepted for the
-// person's own machine only. The first label of the host may be *, if at least two others follow.
-// For anything else ok is false.
-//
-// It rejects keywords of a policy ('unsafe-eval'), bare schemes (data:), characters that end a
-// source or a directive, and a wildcard for all hosts.
-func CheckSource(source string) (normalized string, ok bool) {
-	return normalizeSource(source, true)
-}
-
-// normalizeSource is [CheckSource]. Only with sockets it accepts wss and ws.
-func normalizeSource(source string, sockets bool) (string, bool) {
-	if source == "" || len(source) > maxSource {
-		return "", false
-	}
-	for _, c := range []byte(source) {
-		if !isSourceByte(c) {
-			return "", false
-		}
-	}
-	if !strings.Contains(source, "://") {
-		source = "https://" + source
-	}
-	scheme, rest, _ := strings.Cut(source, "://")
-	authority, path, _ := strings.Cut(rest, "/")
-	host, port, ok := splitPort(authority)
-	if !ok || !isPlainPath(path) {
-		return "", false
-	}
-	scheme = strings.ToLower(scheme)
-	secure, isSocket := scheme == "https" || scheme == "wss", scheme == "wss" || scheme == "ws"
-	switch {
-	case !secure && scheme != "http" && scheme != "ws", isSocket && !sockets:
-		return "", false
-	case !secure && !reach.ThisMachine(strings.Trim(host, "[]")), !isHost(host):
-		return "", false
-	}
-	normalized := scheme + "://" + strings.ToLower(host) + port
-	if path != "" {
-		normalized += "/" + path
-	}
-	return normalized, true
-}
-
-// isPlainPath reports whether a path, without its first slash, can only be read as a path: a colon,
-// a star or an empty segment may mean more.
-func isPlainPath(path string) bool {
-	return !strings.ContainsAny(path, ":*") && !strings.Contains("/"+path, "//")
-}
-
-// isSourceByte reports whether a byte may appear in a source. Only ASCII may: hosts are written
-// in Punycode.
-func isSourceByte(c byte) bool {
-	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("-._~:/*[]", c) >= 0
-}
-
-// splitPort splits an authority into host and port, which includes the colon.
-func splitPort(authority string) (host, port string, ok bool) {
-	host = authority
-	if i := strings.LastIndexByte(authority, ':'); i >= 0 && !strings.HasSuffix(authority, "]") {
-		host, port = authority[:i], authority[i:]
-		n, err := strconv.ParseUint(port[1:], 10, 16)
-		if err != nil || n == 0 {
-			return "", "", false
-		}
-	}
-	return host, port, true
-}
-
-// isHost reports whether a text is an IPv6 address in brackets, an IPv4 address, or a name whose
-// labels have 1 to 63 bytes, optionally after "*.".
-func isHost(host string) bool {
-	if inner, ok := strings.CutPrefix(host, "["); ok {
-		inner, ok = strings.CutSuffix(inner, "]")
-		addr, err := netip.ParseAddr(inner)
-		return ok && err == nil && addr.Is6() && addr.Zone() == ""
-	}
-	rest, wild := strings.CutPrefix(host, "*.")
-	labels := strings.Split(rest, ".")
-	if wild && len(labels) < 2 {
-		return false
-	}
-	for _, label := range labels {
-		if label == "" || len(label) > 63 || label[0] == '-' || strings.ContainsAny(label, "*:[]/~") {
-			return false
-		}
-	}
-	if _, err := netip.ParseAddr(rest); err == nil {
-		return !wild // an address has no names below it
-	}
-	return len(host) <= 253 && !reach.EndsInNumber(rest)
-}
-
-// IsPrivate reports whether a source, as returned by [CheckSource], may lead into the person's
+// IsPrivate reports whether a source, as in a result of [Load], may lead into the person's
 // network. That is so for addresses that are not on the public internet, names without a dot, and
 // names below .local, .internal and home.arpa. Hosts should warn, because a server there may trust
 // everyone who can reach it.
-func IsPrivate(source string) bool {
-	u, err := url.Parse(source)
+func IsPrivate(origin string) bool {
+	u, err := url.Parse(origin)
 	if err != nil {
 		return true // fail closed
 	}
@@ -176,7 +81,7 @@ func IsPrivate(source string) bool {
 	}
 	ip, err := netip.ParseAddr(host)
 	if err != nil {
-		_, ok := CheckSource(host)
+		_, ok := source.Normalize(host, true)
 		return !ok // a browser may parse it as an address
 	}
 	return !reach.Public(ip)

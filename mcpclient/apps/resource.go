@@ -15,6 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/apps/internal/source"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -81,7 +82,7 @@ func readResourceMeta(raw json.RawMessage) (meta ResourceMeta, found bool) {
 	}
 	meta.CSP, meta.Refused = readCSP(jsonrpc.Lookup(ui, "csp"))
 	meta.Permissions = readPermissions(jsonrpc.Lookup(ui, "permissions"))
-	if domain, ok := jsonrpc.String(jsonrpc.Lookup(ui, "domain")); ok && len(domain) <= maxSource {
+	if domain, ok := jsonrpc.String(jsonrpc.Lookup(ui, "domain")); ok && len(domain) <= source.Max {
 		meta.Domain = domain
 	}
 	if text := string(jsonrpc.Lookup(ui, "prefersBorder")); text == "true" || text == "false" {

@@ -56,11 +56,17 @@ func NewKeys(current string, secrets map[string][]byte) (*Keys, error) {
 // Format writes the name of the current secret and no secret, whatever the verb.
 func (k *Keys) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "keys "+k.current) }
 
-// The errors of decryption.
-var (
-	ErrUnknownKey = errors.New("sealed with an unknown key")
-	ErrForged     = errors.New("sealed data was changed, truncated or moved")
-)
+// ErrUnknownKey is the error of decryption without the secret that encrypted.
+var ErrUnknownKey = errors.New("sealed with an unknown key")
+
+// forgedError is the error of sealed data that does not authenticate, an [ErrCorrupt].
+type forgedError struct{}
+
+func (forgedError) Error() string { return "sealed data was changed, truncated or moved" }
+
+func (forgedError) Is(target error) bool { return target == ErrCorrupt }
+
+var errForged error = forgedError{}
 
 // maxSealed bounds the input of Seal and Open, in bytes.
 const maxSealed = 16 << 20
@@ -78,7 +84,7 @@ func (k *Keys) Seal(key run.Key, state []byte) (string, error) {
 	return base64.RawURLEncoding.EncodeToString(box), nil
 }
 
-// Open decrypts what Seal returned for a run. The error matches [ErrUnknownKey] or [ErrForged],
+// Open decrypts what Seal returned for a run. The error matches [ErrUnknownKey] or [ErrCorrupt],
 // unless the state is longer than 16 MiB.
 func (k *Keys) Open(key run.Key, sealed string) ([]byte, error) {
 	state, err := k.open(key, sealed)
@@ -97,7 +103,7 @@ func (k *Keys) open(key run.Key, sealed string) ([]byte, error) {
 	}
 	box, err := base64.RawURLEncoding.DecodeString(sealed)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrForged, err)
+		return nil, fmt.Errorf("%w: %w", errForged, err)
 	}
 	return k.forRun(key).unseal("state", "", box)
 }
@@ -186,15 +192,15 @@ func (k *runKeys) seal(secret, kind, place string, text []byte, seed string) []b
 // bound is checked before the bytes behind it are read.
 func (k *runKeys) unseal(kind, place string, box []byte) ([]byte, error) {
 	if len(box) < 2 {
-		return nil, ErrForged
+		return nil, errForged
 	}
 	if box[0] != boxForm {
-		return nil, fmt.Errorf("%w: form %d, and this program knows the form %d", ErrForged, box[0], boxForm)
+		return nil, fmt.Errorf("%w: form %d, and this program knows the form %d", errForged, box[0], boxForm)
 	}
 	name := 2 + int(box[1])
 	header := name + markSize + 4
 	if len(box) < header {
-		return nil, ErrForged
+		return nil, errForged
 	}
 	secret := string(box[2:name])
 	if k.secrets[secret] == nil {
@@ -202,15 +208,15 @@ func (k *runKeys) unseal(kind, place string, box []byte) ([]byte, error) {
 	}
 	keys := k.derive(secret)
 	if !hmac.Equal(keys.mark, box[name:name+markSize]) {
-		return nil, ErrForged
+		return nil, errForged
 	}
 	if size := binary.BigEndian.Uint32(box[header-4:]); uint64(len(box)-header) != uint64(size) || size < nonceSize+tagSize {
-		return nil, ErrForged
+		return nil, errForged
 	}
 	nonce, text := box[header:header+nonceSize], box[header+nonceSize:]
 	opened, err := keys.aead.Open(nil, nonce, text, k.additionalData(kind, place, box[:header]))
 	if err != nil {
-		return nil, ErrForged
+		return nil, errForged
 	}
 	return opened, nil
 }

@@ -68,7 +68,7 @@ func TestSealedState(t *testing.T) {
 	check.That(t, again != sealed, "got the same bytes twice, want others")
 	check.That(t, !strings.Contains(sealed, base64.RawURLEncoding.EncodeToString([]byte("run_1"))), "got the run in the clear")
 	for n := range sealed {
-		check.Is(t, check.Err(keys(t, "a").Open(key, sealed[:n])), record.ErrForged)
+		check.Is(t, check.Err(keys(t, "a").Open(key, sealed[:n])), record.ErrCorrupt)
 	}
 	for _, tt := range []struct{ name, tenant, id, sealed string }{
 		{"more", "acme", "run_1", sealed + "AAAA"}, {"no base64", "acme", "run_1", "!" + sealed[1:]},
@@ -77,7 +77,7 @@ func TestSealedState(t *testing.T) {
 		{"tenant and run with another border", "acmer", "un_1", sealed},
 	} {
 		s, err := keys(t, "a").Open(run.Key{Tenant: tt.tenant, ID: tt.id}, tt.sealed)
-		check.That(t, s == nil && errors.Is(err, record.ErrForged), "%s: got %v, %v, want %v", tt.name, s, err, record.ErrForged)
+		check.That(t, s == nil && errors.Is(err, record.ErrCorrupt), "%s: got %v, %v, want %v", tt.name, s, err, record.ErrCorrupt)
 	}
 	_, err := keys(t, "b").Open(key, sealed)
 	check.Is(t, err, record.ErrUnknownKey)
@@ -194,19 +194,19 @@ func TestTamperedStore(t *testing.T) {
 		want error
 	}{
 		{"nothing", func(*record.Log) {}, nil},
-		{"two records change places", func(l *record.Log) { l.Records[2], l.Records[3] = l.Records[3], l.Records[2] }, record.ErrForged},
+		{"two records change places", func(l *record.Log) { l.Records[2], l.Records[3] = l.Records[3], l.Records[2] }, record.ErrCorrupt},
 		{"two records change places and numbers", func(l *record.Log) {
 			l.Records[2].JSON, l.Records[3].JSON = l.Records[3].JSON, l.Records[2].JSON
-		}, record.ErrForged},
-		{"a record twice", func(l *record.Log) { l.Records[3] = l.Records[2] }, record.ErrForged},
+		}, record.ErrCorrupt},
+		{"a record twice", func(l *record.Log) { l.Records[3] = l.Records[2] }, record.ErrCorrupt},
 		{"a record has another number", func(l *record.Log) { l.Records[3].Seq = 9 }, record.ErrCorrupt},
 		{"the last record is missing", func(l *record.Log) { l.Records = l.Records[:len(l.Records)-1] }, record.ErrCorrupt},
-		{"a record of another run", func(l *record.Log) { l.Records[2] = others["run"].Records[2] }, record.ErrForged},
-		{"a record of another tenant", func(l *record.Log) { l.Records[2] = others["tenant"].Records[2] }, record.ErrForged},
-		{"a record of a name with another border", func(l *record.Log) { l.Records[2] = others["border"].Records[2] }, record.ErrForged},
+		{"a record of another run", func(l *record.Log) { l.Records[2] = others["run"].Records[2] }, record.ErrCorrupt},
+		{"a record of another tenant", func(l *record.Log) { l.Records[2] = others["tenant"].Records[2] }, record.ErrCorrupt},
+		{"a record of a name with another border", func(l *record.Log) { l.Records[2] = others["border"].Records[2] }, record.ErrCorrupt},
 		{"a record that is not sealed", func(l *record.Log) { l.Records[2] = plain[2] }, record.ErrCorrupt},
-		{"an answer of another run", func(l *record.Log) { l.Replies[0] = others["run"].Replies[0] }, record.ErrForged},
-		{"an answer to another question", func(l *record.Log) { l.Replies[0].Question = "ask_9" }, record.ErrForged},
+		{"an answer of another run", func(l *record.Log) { l.Replies[0] = others["run"].Replies[0] }, record.ErrCorrupt},
+		{"an answer to another question", func(l *record.Log) { l.Replies[0].Question = "ask_9" }, record.ErrCorrupt},
 		{"an answer that is not sealed", func(l *record.Log) { l.Replies[0] = run.Reply{Question: "ask_8", Action: run.ActionDecline} }, record.ErrCorrupt},
 	} {
 		log, err := record.Sealed(changed(below, tt.with), keys(t, "a")).Load(t.Context(), key)
@@ -226,7 +226,7 @@ func TestRecordAsAnswer(t *testing.T) {
 		check.Must(t, json.Unmarshal(data, &r))
 		l.Replies = append(l.Replies, run.Reply{Question: "1", Action: "sealed", Content: r.Data})
 	})
-	check.Is(t, check.Err(record.Sealed(moved, keys(t, "a")).Load(t.Context(), key)), record.ErrForged)
+	check.Is(t, check.Err(record.Sealed(moved, keys(t, "a")).Load(t.Context(), key)), record.ErrCorrupt)
 }
 
 // TestKeyRotation reads and continues a run with a new key, and recognizes a reply that was given with the old one.

@@ -7,10 +7,11 @@ import (
 	"strings"
 
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
+	"github.com/mcpchain/mcpchain/mcpclient/apps/internal/source"
 )
 
 // policy returns the Content Security Policy for a view that declares these sources, and whose page
-// only the origin ancestor may frame. It leaves out sources that [apps.CheckSource] refuses.
+// only the origin ancestor may frame. It leaves out sources that [source.Normalize] refuses.
 //
 // It is the policy of the specification with three restrictions: no requests to the sandbox's
 // own origin (connect-src 'self'), no forms (form-action), and fonts fall under default-src
@@ -50,8 +51,8 @@ func policy(csp apps.CSP, ancestor string) string {
 // sources returns the sources that a policy may have, each once.
 func sources(all []string) []string {
 	var out []string
-	for _, source := range all {
-		if clean, ok := apps.CheckSource(source); ok && !slices.Contains(out, clean) {
+	for _, declared := range all {
+		if clean, ok := source.Normalize(declared, true); ok && !slices.Contains(out, clean) {
 			out = append(out, clean)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
+	"github.com/mcpchain/mcpchain/mcpclient/apps/internal/source"
 	"github.com/mcpchain/mcpchain/mcpclient/apps/sandbox"
 )
 
@@ -55,20 +56,20 @@ func FuzzPolicy(f *testing.F) {
 		f.Add(source)
 	}
 	plain := directives(sandbox.Policy(apps.CSP{}, ancestor))
-	f.Fuzz(func(t *testing.T, source string) {
-		all := []string{source}
+	f.Fuzz(func(t *testing.T, declared string) {
+		all := []string{declared}
 		policy := sandbox.Policy(apps.CSP{ConnectDomains: all, ResourceDomains: all, FrameDomains: all, BaseURIDomains: all}, ancestor)
-		check.That(t, !strings.ContainsAny(policy, "\r\n\x00,"), "%q: got %q", source, policy)
-		clean, ok := apps.CheckSource(source)
+		check.That(t, !strings.ContainsAny(policy, "\r\n\x00,"), "%q: got %q", declared, policy)
+		clean, ok := source.Normalize(declared, true)
 		got := directives(policy)
-		check.Require(t, len(got) == len(plain) && strings.Count(policy, ";") == len(plain)-1, "%q: got other directives: %q", source, policy)
+		check.Require(t, len(got) == len(plain) && strings.Count(policy, ";") == len(plain)-1, "%q: got other directives: %q", declared, policy)
 		for name, values := range got {
 			rest := strings.TrimSpace(strings.Replace(values, clean, "", 1))
 			if !ok {
 				rest = values
 			}
 			check.That(t, rest == plain[name] || (ok && rest == "" && (plain[name] == "'none'" || name == "base-uri")),
-				"%q: got %s %q, without it %q", source, name, values, plain[name])
+				"%q: got %s %q, without it %q", declared, name, values, plain[name])
 		}
 	})
 }
