@@ -15,57 +15,93 @@ type term struct {
 	share float64 // how much it counts
 }
 
-// read returns the stems of a query in order, with typing mistakes corrected. The terms are these
-// stems, each once, then those of two words that documents write as one, such as "login" for "log
-// in", and then those of words that the query implies.
-func (x *Index) read(query string) (asked []string, terms []term) {
-	query = query[:min(len(query), maxQuery*maxWord)]
-	outside := outsideValues(query)
-	known := stems{}
-	shares, counts := map[string]float64{}, map[string]float64{}
+// query is a query that is being read.
+type query struct {
+	index   *Index
+	known   stems
+	outside map[string]bool // words that are not only in values
+
+	distinct []askedStem // the stems of the words, each once
+	joined   []string    // stems of two words that documents write as one, such as "login" for "log in"
+	implied  []string    // words
+}
+
+type askedStem struct {
+	term
+	count float64 // how often the query has it
+}
+
+// read returns the stems of a query in order, with typing mistakes corrected, and the terms to score.
+func (x *Index) read(text string) (asked []string, terms []term) {
+	text = text[:min(len(text), maxQuery*maxWord)]
+	q := &query{index: x, known: stems{}, outside: outsideValues(text)}
 	before := ""
-	var joined, implied []string
-	for word := range words(query) {
-		if before != "" {
-			implied = append(implied, hints[pairOf(before, word)])
-			if joint := known.of(before + word); len(before)+len(word) >= minJoined && x.has(joint) {
-				joined = append(joined, joint)
-			}
-		}
-		implied = append(implied, hints[strings.ToLower(word)])
+	for word := range words(text) {
+		q.addPair(before, word)
 		before = word
-		stem := known.of(word)
-		if stem == "" {
-			continue
+		if stem := q.addWord(word); stem != "" {
+			asked = append(asked, stem)
 		}
-		if !x.has(stem) {
-			stem = cmp.Or(x.near(stem), stem)
-		}
-		shares[stem] = max(shares[stem], shareOf(stem, outside[word]))
-		counts[stem]++
-		asked = append(asked, stem)
 		if len(asked) == maxQuery {
 			break
 		}
 	}
+	for token := range strings.FieldsSeq(text) {
+		q.implied = append(q.implied, kindOf(token))
+	}
+	return asked, q.terms()
+}
+
+// addPair adds what two adjacent words mean together. before is "" for the first word.
+func (q *query) addPair(before, word string) {
+	if before == "" {
+		return
+	}
+	q.implied = append(q.implied, hints[pairOf(before, word)])
+	if joint := q.known.of(before + word); len(before)+len(word) >= minJoined && q.index.has(joint) {
+		q.joined = append(q.joined, joint)
+	}
+}
+
+// addWord adds a word, and returns its stem, "" for a word that does not count.
+func (q *query) addWord(word string) (stem string) {
+	q.implied = append(q.implied, hints[strings.ToLower(word)])
+	stem = q.known.of(word)
+	if stem == "" {
+		return ""
+	}
+	if !q.index.has(stem) {
+		stem = cmp.Or(q.index.near(stem), stem)
+	}
+	i := slices.IndexFunc(q.distinct, func(s askedStem) bool { return s.stem == stem })
+	if i < 0 {
+		i = len(q.distinct)
+		q.distinct = append(q.distinct, askedStem{term: term{stem: stem}})
+	}
+	a := &q.distinct[i]
+	a.share = max(a.share, shareOf(stem, q.outside[word]))
+	a.count++
+	return stem
+}
+
+// terms returns the stems of the words, then the joined ones, and then those of the implied words,
+// each once.
+func (q *query) terms() (all []term) {
 	add := func(stem string, share float64) {
-		if stem != "" && !slices.ContainsFunc(terms, func(t term) bool { return t.stem == stem }) {
-			terms = append(terms, term{stem, share})
+		if stem != "" && !slices.ContainsFunc(all, func(t term) bool { return t.stem == stem }) {
+			all = append(all, term{stem, share})
 		}
 	}
-	for _, stem := range asked {
-		add(stem, shares[stem]*(1+repeatWeight*math.Log(counts[stem])))
+	for _, s := range q.distinct {
+		add(s.stem, s.share*(1+repeatWeight*math.Log(s.count)))
 	}
-	for _, stem := range joined {
+	for _, stem := range q.joined {
 		add(stem, joinedWeight)
 	}
-	for token := range strings.FieldsSeq(query) {
-		implied = append(implied, kindOf(token))
+	for _, word := range q.implied {
+		add(q.known.of(word), hintWeight)
 	}
-	for _, word := range implied {
-		add(known.of(word), hintWeight)
-	}
-	return asked, terms
+	return all
 }
 
 // outsideValues returns the words of a query that are not only in values.
