@@ -1,7 +1,6 @@
 package openaimodel
 
 import (
-	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -66,15 +65,6 @@ func TestErrors(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestCancelled(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	m, _ := newModel(t, func(_ http.ResponseWriter, r *http.Request) {
-		cancel()
-		<-r.Context().Done()
-	}, nil)
-	check.Is(t, check.Err(m.GenerateContent(ctx, human("Hi"))), context.Canceled)
 }
 
 // A stream that fails after it has begun was not repeated: an agent may do so.
