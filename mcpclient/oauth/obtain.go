@@ -91,18 +91,16 @@ func (t *Transport) obtain(ctx context.Context, r *renewal) (*session, error) {
 	tok.Requested = union(scopes, tok.Requested)
 	next = &session{site: s, token: tok, acquired: !r.unprompted}
 	if err := save(ctx, t.opts.Store, t.tokenKey(s.resource, s.issuer()), tok); err != nil {
-		r.keepUnsaved(t, next, err)
+		t.log.Warn(unsaved, "server", t.name, "error", err)
+		next.unsaved, next.replaces = true, r.stored
 	}
 	t.log.Debug("got a token", "server", t.name, "issuer", safeURL(s.issuer()), "token", tok)
 	return next, nil
 }
 
-// keepUnsaved lets a token be used that could not be stored: the person would have to sign in again, as the refresh token
-// before it may have been used up.
-func (r *renewal) keepUnsaved(t *Transport, s *session, err error) {
-	t.log.Warn("a token is not stored: it is lost with this process", "server", t.name, "error", err)
-	s.unsaved, s.replaces = true, r.stored
-}
+// unsaved warns of a token that is used although it could not be stored: otherwise the person would have to sign in
+// again, as the refresh token before it may have been used up.
+const unsaved = "a token is not stored: it is lost with this process"
 
 // latest returns the token to refresh: the stored one, or the session's if that is newer and could not be stored. It is
 // nil if there is none.
@@ -171,7 +169,8 @@ func (t *Transport) reuseOrRefresh(ctx context.Context, r *renewal, s *site) (be
 	case err != nil && !used:
 		return nil, nil, fmt.Errorf("renew the token for %s: %w", t.name, err)
 	case err != nil && next != nil:
-		r.keepUnsaved(t, next, err)
+		t.log.Warn(unsaved, "server", t.name, "error", err)
+		next.unsaved, next.replaces = true, r.stored
 	}
 	if next != nil {
 		err = t.saveLink(ctx, s)
