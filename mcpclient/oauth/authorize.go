@@ -3,14 +3,11 @@ package oauth
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"net/url"
 	"slices"
 	"strings"
-
-	"golang.org/x/oauth2"
 )
 
 // AuthorizationCode lets a person sign in with a browser: the authorization
@@ -196,91 +193,3 @@ func (f *codeFlow) signIn(
 
 // errNotAuthorized is the error of a [Receiver] that has an answer without a question.
 var errNotAuthorized = errors.New("receiver did not ask for the URL to sign in at")
-
-// signIn is one authorization request, until its code is exchanged.
-type signIn struct {
-	site        *site
-	client      *Credentials
-	redirectURI string
-	scopes      []string
-	state       string
-	verifier    string
-}
-
-func newSignIn(s *site, client *Credentials, redirectURI string, scopes []string) *signIn {
-	return &signIn{
-		site: s, client: client, redirectURI: redirectURI, scopes: scopes,
-		state: rand.Text(), verifier: oauth2.GenerateVerifier(),
-	}
-}
-
-// url returns the URL of the authorization request.
-func (s *signIn) url() string {
-	config := oauth2.Config{
-		ClientID: s.client.ID, RedirectURL: s.redirectURI, Scopes: s.scopes,
-		Endpoint: oauth2.Endpoint{AuthURL: s.site.meta.AuthorizationEndpoint},
-	}
-	options := []oauth2.AuthCodeOption{
-		oauth2.S256ChallengeOption(s.verifier), oauth2.SetAuthURLParam("resource", s.site.resource),
-	}
-	if slices.Contains(s.scopes, offlineAccess) {
-		options = append(options, oauth2.SetAuthURLParam("prompt", "consent")) // OpenID Connect Core §11 wants it
-	}
-	return config.AuthCodeURL(s.state, options...)
-}
-
-// exchange exchanges the code of an answer for a token.
-func (s *signIn) exchange(ctx context.Context, t *Transport, answer url.Values) (*token, error) {
-	code, err := s.code(answer)
-	if err != nil {
-		return nil, err
-	}
-	return t.grant(ctx, s.site, s.scopes, &tokenRequest{
-		doing: "exchange the code for a token", client: s.client,
-		form: codeForm(code, s.redirectURI, s.verifier), secretKeys: []string{"code", "code_verifier"},
-	})
-}
-
-// codeForm returns the form of a token request with a code.
-func codeForm(code, redirectURI, verifier string) url.Values {
-	return url.Values{"grant_type": {"authorization_code"}, "code": {code}, "redirect_uri": {redirectURI}, "code_verifier": {verifier}}
-}
-
-// code checks an answer and returns its code. It uses and quotes an answer only after state and
-// issuer have shown that it comes from the right server.
-func (s *signIn) code(answer url.Values) (string, error) {
-	for _, values := range answer {
-		if len(values) > 1 {
-			return "", untrustedError("the answer of the sign-in has a parameter twice")
-		}
-	}
-	if answer.Get("state") != s.state {
-		return "", untrustedError("the answer of the sign-in has another state than the request: it belongs to another sign-in")
-	}
-	// RFC 9207: iss is compared byte by byte, even if the metadata does not announce it. It may be
-	// missing only then.
-	iss := answer.Get("iss")
-	present := answer.Has("iss")
-	switch {
-	case present && iss != s.site.issuer():
-		return "", untrustedError("the answer of the sign-in comes from another issuer than %s", safeURL(s.site.issuer()))
-	case !present && s.site.meta.AuthorizationResponseIssuerIsSupported:
-		return "", untrustedError("the answer of the sign-in does not name its issuer, which %s promises in its metadata",
-			safeURL(s.site.issuer()))
-	}
-	if answer.Has("error") {
-		return "", &ServerError{
-			doing: "sign in", Issuer: safeURL(s.site.issuer()),
-			Code:        scrub(answer.Get("error"), s.state, s.verifier, answer.Get("code")),
-			description: scrub(answer.Get("error_description"), s.state, s.verifier, answer.Get("code")),
-		}
-	}
-	code := answer.Get("code")
-	switch {
-	case code == "":
-		return "", untrustedError("the answer of the sign-in has no code")
-	case len(code) > maxToken:
-		return "", untrustedError("the code in the answer of the sign-in has %d bytes, want at most %d", len(code), maxToken)
-	}
-	return code, nil
-}

@@ -126,33 +126,39 @@ func (g *registrar) register(ctx context.Context, s *site, name, redirectURI str
 	if a.status != http.StatusCreated && a.status != http.StatusOK {
 		return nil, a.serverError(doing, s.issuer())
 	}
+	r, err := decodeRegistration(a)
+	if err != nil {
+		return nil, fmt.Errorf("%s: POST %s: %w", doing, safeURL(s.meta.RegistrationEndpoint), err)
+	}
+	r.RedirectURI = redirectURI
+	g.log.Debug("registered with an authorization server", "issuer", safeURL(s.issuer()))
+	return r, nil
+}
+
+// decodeRegistration returns the client that an answer of an authorization server describes.
+func decodeRegistration(a *answer) (*registration, error) {
 	var got struct {
 		ID      string  `json:"client_id"`
 		Secret  string  `json:"client_secret"`
 		Expires float64 `json:"client_secret_expires_at"`
 		Method  string  `json:"token_endpoint_auth_method"`
 	}
-	err = a.decode(&got)
-	r := &registration{ID: got.ID, Secret: got.Secret, Method: got.Method, RedirectURI: redirectURI}
+	if err := a.decode(&got); err != nil {
+		return nil, err
+	}
 	switch {
-	case err != nil:
 	case got.ID == "":
-		err = errors.New("answer has no client_id")
+		return nil, errors.New("answer has no client_id")
 	case max(len(got.ID), len(got.Secret)) > maxToken:
-		err = fmt.Errorf("client_id has %d bytes and the client_secret %d, want at most %d",
+		return nil, fmt.Errorf("client_id has %d bytes and the client_secret %d, want at most %d",
 			len(got.ID), len(got.Secret), maxToken)
-	default:
-		err = r.checkMethod()
 	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: POST %s: %w", doing, safeURL(s.meta.RegistrationEndpoint), err)
-	}
+	r := &registration{ID: got.ID, Secret: got.Secret, Method: got.Method}
 	const maxExpiry = 1e11 // Unix seconds, in the year 5138; more counts as never
 	if got.Expires > 0 && got.Expires < maxExpiry {
 		r.Expiry = time.Unix(int64(got.Expires), 0)
 	}
-	g.log.Debug("registered with an authorization server", "issuer", safeURL(s.issuer()))
-	return r, nil
+	return r, r.checkMethod()
 }
 
 // newClientMetadata returns the metadata to register at an issuer with metadata m.
