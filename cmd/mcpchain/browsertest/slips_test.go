@@ -85,6 +85,27 @@ func TestNextPerson(t *testing.T) {
 	check.Equal(t, "question", eval[string](ada, "document.querySelector('#question').value"), "")
 }
 
+// TestDrafts keeps what is written with its conversation, and over a reload.
+func TestDrafts(t *testing.T) {
+	ada := enter(t)
+	written := func(want string) {
+		t.Helper()
+		ada.await("document.querySelector('#question').value === %s", want)
+	}
+	ada.ask("What is 1 plus 1?", ".reply:not(.draft)", "2")
+	ada.do(chromedp.SendKeys(chromedp.CSS("#question"), "and squared"))
+	ada.click("#new", "New")
+	written("")
+	ada.do(chromedp.SendKeys(chromedp.CSS("#question"), "something else"))
+	ada.click("#list a", "What is 1 plus 1?")
+	written("and squared")
+	ada.reload()
+	written("and squared")
+	ada.click("#new", "New")
+	ada.ask("What is 2 plus 2?", ".reply:not(.draft)", "4")
+	written("")
+}
+
 // TestLongQuestion refuses a question that is too long, as a whole.
 func TestLongQuestion(t *testing.T) {
 	ada := enter(t)

@@ -13,7 +13,8 @@ import { showWindow } from "./window.js";
 
 const log = byId("log"), question = byId("question");
 
-let open = ""; // the id of the conversation, "" for a new one
+let open; // the id of the conversation, "" for a new one; undefined before the first one is shown
+const drafts = new Map(); // what is written for other conversations, by id
 let working = false; // the conversation is at work
 let sending = false; // a question is on its way to the server
 let waiting; // its questions
@@ -77,6 +78,11 @@ const hub = new Hub({
 // down meanwhile.
 function show(id) {
   views?.leave(hub.position);
+  if (open !== id) {
+    if (open !== undefined) drafts.set(open, question.value);
+    question.value = drafts.get(id) ?? "";
+    grow();
+  }
   open = id;
   working = false;
   stays = true;
@@ -146,6 +152,21 @@ function show(id) {
     },
   });
   refresh();
+}
+
+// keepDrafts keeps what is written in case of a reload, for the same user alone. A browser may have no such place.
+function keepDrafts() {
+  drafts.set(open, question.value);
+  try { sessionStorage.setItem("drafts", JSON.stringify({ of: byId("user").textContent, all: [...drafts] })); } catch { /* they are lost */ }
+}
+
+// takeDrafts takes what keepDrafts has kept.
+function takeDrafts(user) {
+  try {
+    const { of, all } = JSON.parse(sessionStorage.getItem("drafts") ?? "{}");
+    if (of === user) for (const [id, text] of all) drafts.set(id, text);
+    sessionStorage.removeItem("drafts");
+  } catch { /* there are none */ }
 }
 
 // viewsOf returns the views of a conversation, whose questions are among the others.
@@ -229,8 +250,12 @@ async function answer(id, body) {
 
 // send asks in the conversation of the address, which may have changed just now.
 async function send() {
-  if (place() !== open) show(place());
-  const text = question.value.trim();
+  const written = question.value, text = written.trim();
+  if (place() !== open) {
+    question.value = "";
+    show(place());
+    question.value = written;
+  }
   if (!text) return;
   if (sending || working || waiting.count > 0) {
     complain(waiting.count > 0 ? "First answer what waits for you, or press Stop." : "The answer is under way: wait for it, or press Stop.");
@@ -243,13 +268,17 @@ async function send() {
   const done = await attempt(() => (was ? api.say(was, text) : api.begin(text)));
   sending = false;
   if (!done) {
-    question.value = question.value || text;
+    if (open !== was) drafts.set(was, text);
+    else question.value = question.value || text;
     grow();
     return;
   }
   stays = true;
   stay();
-  if (!was && open === "") go(done.id);
+  if (was || open !== "") return;
+  drafts.set(done.id, question.value);
+  question.value = "";
+  go(done.id);
 }
 
 // stop ends the turn. It may take seconds: a process that was killed still has the conversation then.
@@ -323,6 +352,7 @@ function wire() {
     location.hash = "";
     start();
   });
+  addEventListener("pagehide", keepDrafts);
   addEventListener("hashchange", () => {
     if (isNarrow()) { narrow(false); question.focus(); }
     if (!byId("app").hidden && place() !== open) show(place());
@@ -362,8 +392,12 @@ async function start() {
   if (me.user) {
     api.as(me.user);
     const before = byId("user").textContent;
-    if (before && before !== me.user) question.value = "";
+    if (before && before !== me.user) {
+      question.value = "";
+      drafts.clear();
+    }
     byId("user").textContent = me.user;
+    if (open === undefined) takeDrafts(me.user);
     show(place());
     question.focus();
   } else showSignIn(me);
