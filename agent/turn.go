@@ -143,23 +143,8 @@ func (t *turn) start() (launch []workItem, err error) {
 	if err := t.endUnsent(); err != nil {
 		return nil, err
 	}
-	for _, call := range t.advanceable() {
-		c := t.current(call)
-		if c == nil {
-			continue
-		}
-		do, err := steps[c.At](t, c)
-		if err != nil {
-			return nil, err
-		}
-		if do != nil {
-			if launch == nil {
-				launch = make([]workItem, 0, max(1, min(len(t.buffer), t.sched.room())))
-			}
-			item := t.sched.toolCall(c.ID, do)
-			item.isBrief = c.At == ledger.CallReady && t.agent.subAgent(c) == nil && t.tools.job(c).isNative()
-			launch = append(launch, item)
-		}
+	if launch, err = t.advance(); err != nil {
+		return nil, err
 	}
 	intents, starts := t.intents, t.starts
 	t.intents, t.starts = nil, nil
@@ -172,6 +157,30 @@ func (t *turn) start() (launch []workItem, err error) {
 	}
 	if err := t.rec.commit(); err != nil {
 		return nil, err
+	}
+	return launch, nil
+}
+
+// advance advances calls by a step each, and returns work items for those that need one.
+func (t *turn) advance() (launch []workItem, err error) {
+	for _, call := range t.advanceable() {
+		c := t.current(call)
+		if c == nil {
+			continue
+		}
+		do, err := steps[c.At](t, c)
+		if err != nil {
+			return nil, err
+		}
+		if do == nil {
+			continue
+		}
+		if launch == nil {
+			launch = make([]workItem, 0, max(1, min(len(t.buffer), t.sched.room())))
+		}
+		item := t.sched.toolCall(c.ID, do)
+		item.isBrief = c.At == ledger.CallReady && t.agent.subAgent(c) == nil && t.tools.job(c).isNative()
+		launch = append(launch, item)
 	}
 	return launch, nil
 }

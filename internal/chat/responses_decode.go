@@ -175,15 +175,23 @@ func (x *exchange) decodeResponse() (*answer, error) {
 	return x.answerOf(&w)
 }
 
-// answerOf turns a response into an answer. Its call items are empty: replyItems completes them.
-func (x *exchange) answerOf(w *responseWire) (*answer, error) {
+// checkResponse returns an error for a response that is not an answer.
+func (x *exchange) checkResponse(w *responseWire) error {
 	switch {
 	case hasError(w.error):
-		return nil, x.bodyError(append(append([]byte(`{"error":`), w.error...), '}'))
+		return x.bodyError(append(append([]byte(`{"error":`), w.error...), '}'))
 	case w.status == "failed", w.status == "cancelled":
-		return nil, x.newError(CodeTruncated, "the host says that the response has "+w.status)
+		return x.newError(CodeTruncated, "the host says that the response has "+w.status)
 	case !w.hasOutput:
-		return nil, x.newError(CodeEmpty, "the answer has no output")
+		return x.newError(CodeEmpty, "the answer has no output")
+	}
+	return nil
+}
+
+// answerOf turns a response into an answer. Its call items are empty: replyItems completes them.
+func (x *exchange) answerOf(w *responseWire) (*answer, error) {
+	if err := x.checkResponse(w); err != nil {
+		return nil, err
 	}
 	a := &answer{id: w.id, model: w.model, usage: w.usage, finish: FinishStop}
 	if w.status == "incomplete" {

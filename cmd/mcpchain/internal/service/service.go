@@ -134,20 +134,25 @@ func (s *service) createEngine(ctx context.Context, o *options, model agent.Mode
 		TotalBytes:  o.memory,
 		HandleError: s.fail,
 	})
-	if o.temporal == "" { // this process drives runs, together with others that share the database
-		s.engine = &local{
-			agent:    s.agent,
-			store:    s.store,
-			feed:     s.feed,
-			parallel: o.parallel,
-			perUser:  o.running,
-			grace:    o.grace,
-			logger:   s.logger,
-			wake:     make(chan struct{}, 1),
-			working:  map[run.Key]*activeRun{},
-		}
-		return nil
+	if o.temporal != "" {
+		return s.createRemote(ctx, o)
 	}
+	s.engine = &local{ // this process drives runs, together with others that share the database
+		agent:    s.agent,
+		store:    s.store,
+		feed:     s.feed,
+		parallel: o.parallel,
+		perUser:  o.running,
+		grace:    o.grace,
+		logger:   s.logger,
+		wake:     make(chan struct{}, 1),
+		working:  map[run.Key]*activeRun{},
+	}
+	return nil
+}
+
+// createRemote creates the engine that has Temporal drive runs.
+func (s *service) createRemote(ctx context.Context, o *options) error {
 	service, err := client.Dial(client.Options{HostPort: o.temporal, Namespace: o.namespace, Logger: s.logger})
 	if err != nil {
 		return fmt.Errorf("reach Temporal: %w", err)

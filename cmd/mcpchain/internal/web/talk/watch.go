@@ -106,25 +106,15 @@ func (s *Service) Watch(ctx context.Context, user, id string, after agent.Positi
 	for listIsStale := true; ; {
 		listChanged := list.next()
 		var topicChanged <-chan struct{}
-		var batch []Event
 		if w != nil {
 			topicChanged = w.topic.changed.next()
-			var err error
-			if batch, err = w.read(ctx); err != nil {
-				return err
-			}
 		}
-		if listIsStale {
-			events, err := s.listEvents(ctx, user, w)
-			if err != nil {
-				return err
-			}
-			batch = append(batch, events...)
+		batch, err := s.update(ctx, user, w, listIsStale)
+		if err == nil && len(batch) > 0 {
+			err = send(batch)
 		}
-		if len(batch) > 0 {
-			if err := send(batch); err != nil {
-				return err
-			}
+		if err != nil {
+			return err
 		}
 		select {
 		case <-topicChanged:
@@ -141,6 +131,23 @@ func (s *Service) Watch(ctx context.Context, user, id string, after agent.Positi
 		}
 		listIsStale = isClosed(listChanged)
 	}
+}
+
+// update returns what a stream lacks: the events of the window's conversation, and those of the list if that is stale.
+func (s *Service) update(ctx context.Context, user string, w *window, listIsStale bool) (batch []Event, err error) {
+	if w != nil {
+		if batch, err = w.read(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if listIsStale {
+		events, err := s.listEvents(ctx, user, w)
+		if err != nil {
+			return nil, err
+		}
+		batch = append(batch, events...)
+	}
+	return batch, nil
 }
 
 // listEvents returns the events for a change of the list: those of overview, and what the window lacks of the calls of
