@@ -54,7 +54,7 @@ type Error struct {
 	api          string // the API's name in the text; default: chatCompletion
 	cause        error
 	responses    bool   // the request was for the Responses API
-	suggestedURL string // a base URL with the path of most hosts, if the configured one lacks it
+	suggestedURL string // a base URL with the right path, if the configured one lacks it or goes on
 }
 
 func (e *Error) Error() string {
@@ -205,7 +205,10 @@ func (x *exchange) hostError(status int, body []byte) *Error {
 	}
 	redact := newRedactor(x.request)
 	e := &Error{Host: x.request.URL.Host, Status: status, Code: redact.clean(b.code), Message: redact.clean(b.message)}
-	if u := x.request.URL; u.Path == "/chat/completions" {
+	u := x.request.URL
+	if base, ok := strings.CutSuffix(u.Path, "/chat/completions/chat/completions"); ok {
+		e.suggestedURL = u.Scheme + "://" + u.Host + base
+	} else if u.Path == "/chat/completions" {
 		e.suggestedURL = u.Scheme + "://" + u.Host + "/v1"
 	}
 	e.responses = strings.HasSuffix(x.request.URL.Path, "/responses")

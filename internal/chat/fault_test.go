@@ -99,7 +99,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// A base URL without a path is the most frequent mistake with a local host.
+// A base URL without a path, or with that of the endpoint, is the most frequent mistake with a local host.
 func TestHintOfAMissingPath(t *testing.T) {
 	for name, test := range map[string]struct {
 		base, want string
@@ -108,6 +108,7 @@ func TestHintOfAMissingPath(t *testing.T) {
 		"Ollama":        {"http://u:hunter2-password@memhttp.test", "; check the base URL, try http://memhttp.test/v1", failing(404, "", "404 page not found")},
 		"LM Studio":     {"http://memhttp.test/", "; check the base URL, try http://memhttp.test/v1", failing(200, "", `{"error":"Unexpected endpoint or method. (POST /chat/completions)"}`)},
 		"another path":  {"http://memhttp.test/v1", "; check the base URL and the model's name", failing(404, "", "404 page not found")},
+		"the endpoint":  {"http://memhttp.test/v1/chat/completions", "; check the base URL, try http://memhttp.test/v1", failing(404, "", "404 page not found")},
 		"another error": {"http://memhttp.test", ": bad", failing(400, "", `{"error":"bad"}`)},
 	} {
 		_, err := newHost(t, test.host).client(t, test.base, nil).Complete(t.Context(), hello())
