@@ -1,6 +1,7 @@
 package sampling
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -72,39 +73,44 @@ type parentKey struct{}
 func (s *Sampler) identify(ctx context.Context, label string) (*requester, error) {
 	q := &requester{label: label, depth: 1, policy: s.options.Policy}
 	q.origin, _ = mcp.OriginFrom(ctx)
-	q.duringCall = q.origin.Call != nil
+	call := "" // the host's name for it
 	if s.options.Origin != nil {
-		server, call := s.options.Origin(ctx)
-		if q.label == "" {
-			q.label = server
-		}
-		q.duringCall = q.duringCall || call != ""
-		if call != "" {
-			q.call, q.chargeKey = call, callKey{session: q.origin.Session, server: q.label, call: call}
-		}
+		var server string
+		server, call = s.options.Origin(ctx)
+		q.label = cmp.Or(q.label, server)
 	}
-	if call := q.origin.Call; call != nil && call.ID != 0 {
-		q.chargeKey = callKey{session: q.origin.Session, id: call.ID}
-		if q.call == "" {
-			q.call = strconv.FormatInt(call.ID, 10)
-		}
-	}
+	q.duringCall = q.origin.Call != nil || call != ""
 	q.key = "named\x00" + q.label
 	if q.label == "" { // a server's name for itself never equals a host's name
 		q.key = "unnamed\x00" + excerpt.Cut(q.origin.Server.Info.Name)
 	}
-	if parent, ok := ctx.Value(parentKey{}).(*requester); ok {
+	parent, _ := ctx.Value(parentKey{}).(*requester)
+	if parent != nil {
 		q.depth = parent.depth + 1
-		if parent.chargeKey != (callKey{}) {
-			q.call, q.chargeKey = parent.call, parent.chargeKey
-		}
 	}
-	if p, ok := s.options.Servers[q.label]; ok && q.label != "" {
-		q.policy = p
-	} else if q.label == "" && len(s.options.Servers) > 0 {
+	q.setCharge(call, parent)
+	switch p, found := s.options.Servers[q.label]; {
+	case q.label == "" && len(s.options.Servers) > 0:
 		return q, newRefusal(kindPolicy, "the host has policies by server, but no name for this one")
+	case q.label != "" && found:
+		q.policy = p
 	}
 	return q, nil
+}
+
+// setCharge sets the call that is charged: that of the request around this one, else the client's,
+// else the host's.
+func (q *requester) setCharge(hostCall string, parent *requester) {
+	switch call := q.origin.Call; {
+	case parent != nil && parent.chargeKey != (callKey{}):
+		q.call, q.chargeKey = parent.call, parent.chargeKey
+	case call != nil && call.ID != 0:
+		q.call = cmp.Or(hostCall, strconv.FormatInt(call.ID, 10))
+		q.chargeKey = callKey{session: q.origin.Session, id: call.ID}
+	case hostCall != "":
+		q.call = hostCall
+		q.chargeKey = callKey{session: q.origin.Session, server: q.label, call: hostCall}
+	}
 }
 
 func (q *requester) mode() Mode {
