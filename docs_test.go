@@ -354,7 +354,7 @@ var _ = func(ctx context.Context) error {
 		return err
 	}
 	defer db.Close()
-	store, err := sqlstore.Open(ctx, db, sqlstore.DialectSQLite)
+	store, err := sqlstore.OpenSQLite(ctx, db)
 	_ = store
 	return err
 }

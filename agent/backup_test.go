@@ -51,14 +51,14 @@ var backups = map[string]func(*testing.T) (record.Store, func() record.Store){
 		}
 		check.Must(t, err)
 		t.Cleanup(server.Stop)
-		store, db := openSQL(t, "pgx", server.DSN("postgres"), sqlstore.DialectPostgres)
+		store, db := openSQL(t, "pgx", server.DSN("postgres"), sqlstore.OpenPostgres)
 		db.SetMaxOpenConns(1) // none is kept for renewals
 		return store, func() record.Store {
 			db.SetMaxIdleConns(0) // a database that is copied has no users
 			admin := check.Value(sql.Open("pgx", server.DSN("template1")))(t)
 			defer func() { _ = admin.Close() }()
 			check.Must(t, check.Err(admin.ExecContext(t.Context(), "CREATE DATABASE copied TEMPLATE postgres")))
-			store, _ := openSQL(t, "pgx", server.DSN("copied"), sqlstore.DialectPostgres)
+			store, _ := openSQL(t, "pgx", server.DSN("copied"), sqlstore.OpenPostgres)
 			return store
 		}
 	},
@@ -66,7 +66,7 @@ var backups = map[string]func(*testing.T) (record.Store, func() record.Store){
 
 // sqliteIn is a store in a file, and filesIn one in a directory.
 func sqliteIn(t testing.TB, file string) (record.Store, *sql.DB) {
-	return openSQL(t, "sqlite", file, sqlstore.DialectSQLite)
+	return openSQL(t, "sqlite", file, sqlstore.OpenSQLite)
 }
 
 func filesIn(t testing.TB, dir string) record.Store {
@@ -74,11 +74,13 @@ func filesIn(t testing.TB, dir string) record.Store {
 	return check.Value(filestore.Open(dir, nil))(t)
 }
 
-func openSQL(t testing.TB, driver, dsn string, dialect sqlstore.Dialect) (sqlstore.Store, *sql.DB) {
+func openSQL(
+	t testing.TB, driver, dsn string, open func(context.Context, *sql.DB) (sqlstore.Store, error),
+) (sqlstore.Store, *sql.DB) {
 	t.Helper()
 	db := check.Value(sql.Open(driver, dsn))(t)
 	t.Cleanup(func() { _ = db.Close() })
-	store := check.Value(sqlstore.Open(t.Context(), db, dialect))(t)
+	store := check.Value(open(t.Context(), db))(t)
 	return store, db
 }
 

@@ -65,7 +65,7 @@ func inPostgres(t testing.TB) record.Store {
 	db := check.Value(sql.Open("pgx", server.DSN("postgres")+" search_path="+schema))(t)
 	t.Cleanup(func() { _ = db.Close() })
 	check.Must(t, check.Err(db.ExecContext(t.Context(), "CREATE SCHEMA "+schema)))
-	store := check.Value(sqlstore.Open(t.Context(), db, sqlstore.DialectPostgres))(t)
+	store := check.Value(sqlstore.OpenPostgres(t.Context(), db))(t)
 	return analyzed{store, db}
 }
 

@@ -13,14 +13,6 @@ import (
 	"github.com/mcpchain/mcpchain/internal/backoff"
 )
 
-// Dialect is the kind of a database.
-type Dialect uint8
-
-const (
-	DialectSQLite   Dialect = iota + 1 // 3.35 and later
-	DialectPostgres                    // 12 and later
-)
-
 // dialect holds the differences between databases.
 type dialect struct {
 	name string
@@ -52,8 +44,9 @@ type dialect struct {
 	room     string // has pages keep room for updates in place; "": they do not
 }
 
-var dialects = map[Dialect]*dialect{
-	DialectSQLite: {
+// The dialects, which nobody changes.
+var (
+	sqlite = &dialect{
 		name:        "SQLite",
 		configure:   configureSQLite,
 		isRetryable: func(error) bool { return false }, // busy_timeout makes it wait
@@ -65,8 +58,8 @@ var dialects = map[Dialect]*dialect{
 		blob:        "BLOB",
 		serial:      "INTEGER PRIMARY KEY AUTOINCREMENT",
 		computed:    "VIRTUAL",
-	},
-	DialectPostgres: {
+	}
+	postgres = &dialect{
 		name:        "Postgres",
 		remote:      true,
 		configure:   configurePostgres,
@@ -80,8 +73,8 @@ var dialects = map[Dialect]*dialect{
 		serial:      "bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
 		computed:    "STORED",
 		room:        "ALTER TABLE mcpchain_runs SET (fillfactor = 80)",
-	},
-}
+	}
+)
 
 // statement returns a statement with the dialect's form of parameters.
 func (d *dialect) statement(text string) string {

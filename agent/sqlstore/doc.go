@@ -6,9 +6,9 @@
 //
 //	db, err := sql.Open("sqlite", "runs.db")
 //	…
-//	store, err := sqlstore.Open(ctx, db, sqlstore.DialectSQLite)
+//	store, err := sqlstore.OpenSQLite(ctx, db)
 //
-// [Open] creates the tables, whose names begin with mcpchain_, and refuses a database whose
+// It creates the tables, whose names begin with mcpchain_, and refuses a database whose
 // settings can lose what it has committed.
 //
 // The guide is docs/durability.md of the repository.
@@ -33,7 +33,7 @@
 // transaction on a connection of its own, which is tried up to eight times if it conflicts with
 // another one. Bound the connections with [sql.DB.SetMaxOpenConns]: database/sql has no bound by
 // default. One of them is left to renewals of leases. Tables are created in the first schema of the
-// search_path. If the role may not create tables, call Open once as another role. The driver has to take
+// search_path. If the role may not create tables, call OpenPostgres once as another role. The driver has to take
 // the parameters $1, $2, ….
 //
 // # Time

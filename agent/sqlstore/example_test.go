@@ -29,7 +29,7 @@ func ExampleOpen() {
 		log.Fatal(err)
 	}
 	defer func() { _ = db.Close() }()
-	store, err := sqlstore.Open(ctx, db, sqlstore.DialectSQLite)
+	store, err := sqlstore.OpenSQLite(ctx, db)
 	if err != nil {
 		log.Fatal(err)
 	}

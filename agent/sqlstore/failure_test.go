@@ -83,7 +83,7 @@ func watched(t *testing.T) (*instrumented, sqlstore.Store, *sql.DB) {
 	c := &instrumented{file: inFile(t)}
 	db := sql.OpenDB(c)
 	t.Cleanup(func() { _ = db.Close() })
-	store := check.Value(sqlstore.Open(t.Context(), db, sqlstore.DialectSQLite))(t)
+	store := check.Value(sqlstore.OpenSQLite(t.Context(), db))(t)
 	return c, store, db
 }
 

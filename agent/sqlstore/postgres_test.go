@@ -94,7 +94,7 @@ func TestPostgresReopen(t *testing.T) { storetest.Reopen(t, reopened(inPostgres(
 func TestPostgresInAnotherOrder(t *testing.T) {
 	_, db := inPostgres(t).open(t)
 	execute(t, db, `DROP DATABASE IF EXISTS words WITH (FORCE)`, `CREATE DATABASE words TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'en'`)
-	store, _ := opened(t, "pgx", server.running.DSN("words"), sqlstore.DialectPostgres)
+	store, _ := opened(t, "pgx", server.running.DSN("words"))
 	sqlstore.PageBy(store, 2)
 	for _, id := range []string{"a", "B", "C", "b"} {
 		create(t, store, run.Key{ID: id})
@@ -114,7 +114,7 @@ func ids(t *testing.T, store record.Store, q record.Query) (ids []string) {
 
 // TestPostgresClock uses a server whose clock is an hour ahead: leases expire by it.
 func TestPostgresClock(t *testing.T) {
-	store, db := opened(t, "pgx", server.dsn(t)+",pg_catalog", sqlstore.DialectPostgres)
+	store, db := opened(t, "pgx", server.dsn(t)+",pg_catalog")
 	execute(t, db, `CREATE FUNCTION clock_timestamp() RETURNS timestamptz LANGUAGE sql AS $$ SELECT pg_catalog.clock_timestamp() + interval '1 hour' $$`)
 	d, lease := create(t, store, key)
 	check.Must(t, ledgertest.Renew(t.Context(), store, lease, time.Minute))
@@ -159,7 +159,7 @@ func TestManyFirstStarts(t *testing.T) {
 				db := j.connect(t)
 				all.Go(func() {
 					<-begin
-					check.NoError(t, check.Err(sqlstore.Open(t.Context(), db, j.Dialect)))
+					check.NoError(t, check.Err(j.store(t.Context(), db)))
 				})
 			}
 			close(begin)
@@ -214,12 +214,12 @@ func TestMigrationOfLists(t *testing.T) {
 // TestStartsWithoutRights opens existing tables as a user who may not create tables.
 func TestStartsWithoutRights(t *testing.T) {
 	source := server.dsn(t)
-	_, admin := opened(t, "pgx", source, sqlstore.DialectPostgres)
+	_, admin := opened(t, "pgx", source)
 	schema := value[string](t, admin, `SELECT current_schema()`)
 	execute(t, admin, `CREATE USER program`, `GRANT USAGE ON SCHEMA `+schema+` TO program`, `GRANT ALL ON ALL TABLES IN SCHEMA `+schema+` TO program`)
 	db := check.Value(sql.Open("pgx", source+" user=program"))(t)
 	defer func() { _ = db.Close() }()
-	store := check.Value(sqlstore.Open(t.Context(), db, sqlstore.DialectPostgres))(t)
+	store := check.Value(sqlstore.OpenPostgres(t.Context(), db))(t)
 	create(t, store, key)
 	check.NoError(t, store.RequestCancel(t.Context(), key))
 }

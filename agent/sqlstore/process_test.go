@@ -38,8 +38,15 @@ var (
 // job is the task of a child.
 type job struct {
 	Driver, DSN string
-	Dialect     sqlstore.Dialect
 	Hold        time.Duration
+}
+
+// store returns the store in a database of the driver.
+func (j job) store(ctx context.Context, db *sql.DB) (sqlstore.Store, error) {
+	if j.Driver == "pgx" {
+		return sqlstore.OpenPostgres(ctx, db)
+	}
+	return sqlstore.OpenSQLite(ctx, db)
 }
 
 // connect returns the database, which the test closes.
@@ -55,7 +62,7 @@ func (j job) connect(t testing.TB) *sql.DB {
 func (j job) open(t testing.TB) (sqlstore.Store, *sql.DB) {
 	t.Helper()
 	db := j.connect(t)
-	store := check.Value(sqlstore.Open(t.Context(), db, j.Dialect))(t)
+	store := check.Value(j.store(t.Context(), db))(t)
 	return store, db
 }
 
@@ -77,7 +84,7 @@ func (j job) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	store, err := sqlstore.Open(ctx, db, j.Dialect)
+	store, err := j.store(ctx, db)
 	if err != nil {
 		return err
 	}
@@ -147,11 +154,11 @@ func databases(t *testing.T, test func(t *testing.T, j job)) {
 }
 
 func inSQLite(t testing.TB) job {
-	return job{Driver: "sqlite", DSN: inFile(t), Dialect: sqlstore.DialectSQLite}
+	return job{Driver: "sqlite", DSN: inFile(t)}
 }
 
 func inPostgres(t testing.TB) job {
-	return job{Driver: "pgx", DSN: server.dsn(t), Dialect: sqlstore.DialectPostgres}
+	return job{Driver: "pgx", DSN: server.dsn(t)}
 }
 
 // TestStoppedProcess stops a process that holds a run, lets another one take over the run, and continues the first.

@@ -26,7 +26,7 @@ import (
 // and a caller that stops waiting takes no connection: neither one of the pool nor that of renewals.
 func TestRenewalsHaveAConnection(t *testing.T) {
 	dsn := server.dsn(t)
-	store, db := opened(t, "pgx", dsn, sqlstore.DialectPostgres)
+	store, db := opened(t, "pgx", dsn)
 	_, locked := create(t, store, key)
 	_, free := create(t, store, run.Key{ID: "free"})
 	db.SetMaxOpenConns(3)
@@ -104,7 +104,7 @@ func TestPostgresAppendIsOneTrip(t *testing.T) {
 	db := stdlib.OpenDB(*config)
 	defer func() { _ = db.Close() }()
 	db.SetMaxOpenConns(1)
-	store := check.Value(sqlstore.Open(t.Context(), db, sqlstore.DialectPostgres))(t)
+	store := check.Value(sqlstore.OpenPostgres(t.Context(), db))(t)
 	d, lease := create(t, store, key)
 	for _, n := range []int{1, 3, 8} {
 		for try := range 3 {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
-	"github.com/mcpchain/mcpchain/agent/sqlstore"
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 )
@@ -21,13 +20,12 @@ func TestDatabasesThatLose(t *testing.T) {
 		job  job
 		want string
 	}{
-		"SQLite in memory":       {job{Driver: "sqlite", DSN: ":memory:", Dialect: sqlstore.DialectSQLite}, `journal mode is "memory"`},
-		"no file":                {job{Driver: "sqlite", DSN: t.TempDir(), Dialect: sqlstore.DialectSQLite}, "unable to open"},
-		"Postgres without syncs": {job{Driver: "pgx", DSN: server.dsn(t) + " synchronous_commit=off", Dialect: sqlstore.DialectPostgres}, "loses the last commits"},
-		"no dialect":             {job{Driver: "sqlite", DSN: inFile(t)}, "no dialect 0"},
+		"SQLite in memory":       {job{Driver: "sqlite", DSN: ":memory:"}, `journal mode is "memory"`},
+		"no file":                {job{Driver: "sqlite", DSN: t.TempDir()}, "unable to open"},
+		"Postgres without syncs": {job{Driver: "pgx", DSN: server.dsn(t) + " synchronous_commit=off"}, "loses the last commits"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			check.Text(t, check.Err(sqlstore.Open(t.Context(), c.job.connect(t), c.job.Dialect)), c.want)
+			check.Text(t, check.Err(c.job.store(t.Context(), c.job.connect(t))), c.want)
 		})
 	}
 }
@@ -35,7 +33,7 @@ func TestDatabasesThatLose(t *testing.T) {
 // TestSyncs checks that commits to SQLite are synced, whatever the DSN says. Leases are not,
 // because all holders end with the machine; the connection that wrote one syncs again.
 func TestSyncs(t *testing.T) {
-	store, db := opened(t, "sqlite", inFile(t)+"?_pragma=synchronous(OFF)", sqlstore.DialectSQLite)
+	store, db := opened(t, "sqlite", inFile(t)+"?_pragma=synchronous(OFF)")
 	db.SetMaxOpenConns(1) // so that the test queries the store's connection
 	var d *ledgertest.Draft
 	var lease record.Lease
@@ -72,10 +70,10 @@ func TestSyncs(t *testing.T) {
 func TestTables(t *testing.T) {
 	databases(t, func(t *testing.T, j job) {
 		_, db := j.open(t)
-		check.Must(t, check.Err(sqlstore.Open(t.Context(), db, j.Dialect)))
+		check.Must(t, check.Err(j.store(t.Context(), db)))
 		check.Equal(t, "versions", value[int](t, db, "SELECT count(*) FROM mcpchain_schema"), 1)
 		execute(t, db, "UPDATE mcpchain_schema SET version = 99")
-		_, err := sqlstore.Open(t.Context(), db, j.Dialect)
+		_, err := j.store(t.Context(), db)
 		check.Text(t, err, "version 99")
 		check.Text(t, err, "up to 5")
 	})

@@ -28,9 +28,9 @@ import (
 func inFile(t testing.TB) string { return filepath.Join(t.TempDir(), "runs.db") }
 
 // opened returns a store in a database that the test closes.
-func opened(t testing.TB, driver, dsn string, dialect sqlstore.Dialect) (sqlstore.Store, *sql.DB) {
+func opened(t testing.TB, driver, dsn string) (sqlstore.Store, *sql.DB) {
 	t.Helper()
-	return job{Driver: driver, DSN: dsn, Dialect: dialect}.open(t)
+	return job{Driver: driver, DSN: dsn}.open(t)
 }
 
 func TestSQLite(t *testing.T) {
@@ -123,7 +123,7 @@ func reopened(j job) func(t *testing.T) (record.Store, func()) {
 // another epoch, even while the clock stands still, as it does in the bubble.
 func TestCreateWhileTheClockStandsStill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store, _ := opened(t, "sqlite", filepath.Join(t.TempDir(), "runs.db"), sqlstore.DialectSQLite)
+		store, _ := opened(t, "sqlite", filepath.Join(t.TempDir(), "runs.db"))
 		key := run.Key{ID: "r"}
 		d, first := create(t, store, key)
 		check.Must(t, store.Delete(t.Context(), key))
@@ -136,7 +136,7 @@ func TestCreateWhileTheClockStandsStill(t *testing.T) {
 // TestDeleteAfterTheClockWasSetBack deletes a run of a time to come, without a wait for that time.
 func TestDeleteAfterTheClockWasSetBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store, _ := opened(t, "sqlite", filepath.Join(t.TempDir(), "runs.db"), sqlstore.DialectSQLite)
+		store, _ := opened(t, "sqlite", filepath.Join(t.TempDir(), "runs.db"))
 		start := time.Now()
 		sqlstore.SetClock(store, fmt.Sprint("SELECT ", start.Add(time.Minute).UnixNano()))
 		create(t, store, key)
@@ -173,7 +173,7 @@ func TestTwoVersions(t *testing.T) {
 // TestWriteAheadLogIsCut writes much, and checks that the log becomes short when it restarts.
 func TestWriteAheadLogIsCut(t *testing.T) {
 	file := inFile(t)
-	store, _ := opened(t, "sqlite", file, sqlstore.DialectSQLite)
+	store, _ := opened(t, "sqlite", file)
 	d, lease := create(t, store, key)
 	size := func() int64 {
 		info := check.Value(os.Stat(file + "-wal"))(t)
@@ -191,7 +191,7 @@ func TestWriteAheadLogIsCut(t *testing.T) {
 // TestSQLiteGivesSpaceBack checks that the file and the log shrink when many runs are deleted one by one.
 func TestSQLiteGivesSpaceBack(t *testing.T) {
 	file := inFile(t)
-	store, db := opened(t, "sqlite", file, sqlstore.DialectSQLite)
+	store, db := opened(t, "sqlite", file)
 	const runs = 60
 	keyOf := func(i int) run.Key { return run.Key{ID: fmt.Sprint("run ", i)} }
 	for i := range runs {

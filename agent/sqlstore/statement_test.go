@@ -13,7 +13,6 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
-	"github.com/mcpchain/mcpchain/agent/sqlstore"
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 )
@@ -35,7 +34,7 @@ func live(t *testing.T, store record.Store, key run.Key) {
 // TestLoadWaits checks that a new connection waits for a lock.
 func TestLoadWaits(t *testing.T) {
 	file := inFile(t)
-	store, db := opened(t, "sqlite", file, sqlstore.DialectSQLite)
+	store, db := opened(t, "sqlite", file)
 	create(t, store, key)
 	db.SetMaxIdleConns(0) // so that each connection is new
 	other := check.Value(sql.Open("sqlite", file+"?_pragma=locking_mode(EXCLUSIVE)"))(t)

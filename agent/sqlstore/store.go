@@ -20,7 +20,7 @@ type Store interface {
 	Count(ctx context.Context, q record.Query) (int, error)
 }
 
-// database is the [Store] of [Open].
+// database is the [Store] in a database.
 type database struct {
 	db    *sql.DB
 	d     *dialect
@@ -32,14 +32,15 @@ type database struct {
 	pageSize int // how many runs List reads at once
 }
 
-// Open returns the store in a database, and creates its tables or brings them up to date. The
-// database stays the caller's, who closes it after the last use of the store. The error says what is
-// lost if settings of the database allow it to lose commits.
-func Open(ctx context.Context, db *sql.DB, dialect Dialect) (Store, error) {
-	d := dialects[dialect]
-	if d == nil {
-		return nil, fmt.Errorf("open SQL store: there is no dialect %d", dialect)
-	}
+// OpenSQLite returns the store in a database of SQLite, and creates its tables or brings them up to
+// date. The database stays the caller's, who closes it after the last use of the store. The error says
+// what is lost if settings of the database allow it to lose commits.
+func OpenSQLite(ctx context.Context, db *sql.DB) (Store, error) { return open(ctx, db, sqlite) }
+
+// OpenPostgres is [OpenSQLite] for a database of Postgres.
+func OpenPostgres(ctx context.Context, db *sql.DB) (Store, error) { return open(ctx, db, postgres) }
+
+func open(ctx context.Context, db *sql.DB, d *dialect) (Store, error) {
 	s := &database{db: db, d: d, pageSize: maxPage}
 	s.group.commit = s.commit
 	if err := s.withReader(ctx, func(q querier) error { return d.configure(ctx, q) }); err != nil {

@@ -88,7 +88,7 @@ func TestRollbackIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := sql.OpenDB(new(stuck))
 		defer func() { _ = db.Close() }()
-		s := &database{db: db, d: dialects[DialectPostgres]}
+		s := &database{db: db, d: postgres}
 		tx := check.Value(s.begin(t.Context(), false))(t)
 		began := time.Now()
 		tx.rollback()

@@ -165,7 +165,7 @@ func (h *harness) openFailing(ctx context.Context) (_ record.Store, fill func(fu
 		return nil, nil, err
 	}
 	db.SetMaxOpenConns(1) // max_page_count is a setting of a connection
-	store, err := sqlstore.Open(ctx, db, sqlstore.DialectSQLite)
+	store, err := sqlstore.OpenSQLite(ctx, db)
 	return store, func(full bool) error {
 		pages := 1 << 30
 		if full {

@@ -89,7 +89,7 @@ func open(ctx context.Context, dir, database string) (record.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return sqlstore.Open(ctx, db, sqlstore.DialectSQLite)
+	return sqlstore.OpenSQLite(ctx, db)
 }
 
 // model stamps what the server has registered, and then answers with all results.

@@ -55,14 +55,14 @@ func (s Store) Open(ctx context.Context) (record.Store, error) {
 		if err != nil {
 			return nil, err
 		}
-		return sqlstore.Open(ctx, db, sqlstore.DialectSQLite)
+		return sqlstore.OpenSQLite(ctx, db)
 	case "postgres":
 		db, err := sql.Open("pgx", s.DSN)
 		if err != nil {
 			return nil, err
 		}
 		db.SetMaxOpenConns(10)
-		return sqlstore.Open(ctx, db, sqlstore.DialectPostgres)
+		return sqlstore.OpenPostgres(ctx, db)
 	}
 	return nil, fmt.Errorf("there is no store %q; use file, sqlite or postgres", s.Kind)
 }

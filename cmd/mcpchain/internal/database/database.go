@@ -67,7 +67,7 @@ func postgresSource(place string) string {
 // a database. The caller closes the database; several processes may use it concurrently.
 func Open(ctx context.Context, place string) (*DB, error) {
 	if IsPostgres(place) {
-		return open(ctx, "pgx", postgresSource(place), sqlstore.DialectPostgres)
+		return open(ctx, "pgx", postgresSource(place), sqlstore.OpenPostgres)
 	}
 	if place == "" {
 		return nil, storeError(errors.New("the configuration folder is not known: name a file"))
@@ -79,7 +79,7 @@ func Open(ctx context.Context, place string) (*DB, error) {
 	if err := createFile(place); err != nil {
 		return nil, err
 	}
-	return open(ctx, "sqlite", sqliteSource(place, busyTimeout), sqlstore.DialectSQLite)
+	return open(ctx, "sqlite", sqliteSource(place, busyTimeout), sqlstore.OpenSQLite)
 }
 
 // sqliteSource returns a SQLite file as the driver wants it.
@@ -89,13 +89,15 @@ func sqliteSource(file, options string) string {
 }
 
 // open opens a database, and creates the tables of runs.
-func open(ctx context.Context, driver, source string, dialect sqlstore.Dialect) (*DB, error) {
+func open(
+	ctx context.Context, driver, source string, openStore func(context.Context, *sql.DB) (sqlstore.Store, error),
+) (*DB, error) {
 	db, err := sql.Open(driver, source)
 	if err != nil {
 		return nil, err
 	}
 	db.SetMaxOpenConns(maxConnections)
-	runs, err := sqlstore.Open(ctx, db, dialect)
+	runs, err := openStore(ctx, db)
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
