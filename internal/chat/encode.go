@@ -197,8 +197,12 @@ func (d *draft) encodeGeneration(r *Request, rule modelRule, effort string) {
 		d.fields[p.tokenField()] = upstreamTokens
 	}
 	if rule.samplingWith(effort) {
-		set(d, "temperature", r.Temperature)
-		set(d, "top_p", r.TopP)
+		if !p.NoTemperature {
+			set(d, "temperature", r.Temperature)
+			set(d, "top_p", r.TopP)
+		} else if r.Temperature != nil || r.TopP != nil {
+			d.warn(fmt.Sprintf("the model %s takes no temperature: it is left out", excerpt.Cut(r.Model)))
+		}
 		if !p.NoPenalties {
 			set(d, "presence_penalty", r.PresencePenalty)
 			set(d, "frequency_penalty", r.FrequencyPenalty)

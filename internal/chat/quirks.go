@@ -18,8 +18,9 @@ func (c *Client) profileOf(model string) *Profile {
 }
 
 var (
-	refusal       = regexp.MustCompile(`(?i)unsupported|not support|not permitted|not allowed|unrecognized|unknown|unexpected`)
+	refusal       = regexp.MustCompile(`(?i)unsupported|deprecated|not support|not permitted|not allowed|unrecognized|unknown|unexpected`)
 	stopName      = regexp.MustCompile(`\bstop\b`)
+	samplingName  = regexp.MustCompile(`\b(?:temperature|top_p)\b`)
 	penaltyName   = regexp.MustCompile(`(?i)\b(?:presence|frequency)_?penalty\b`)
 	reasoningName = regexp.MustCompile(`\breasoning(?:_content|_details)?\b`)
 	choiceName    = regexp.MustCompile(`\btool_choice\b`)
@@ -51,6 +52,8 @@ func (d *draft) adapt(failure *Error) *Profile {
 		p.Reasoning, p.AllReasoning, p.FillThoughts = reasoningContent, true, true
 	case isRefused(stopName) && sent("stop"):
 		p.NoStop = true
+	case isRefused(samplingName) && !p.NoTemperature && (sent("temperature") || sent("top_p")):
+		p.NoTemperature = true
 	case isRefused(penaltyName) && !p.NoPenalties && (sent("presence_penalty") || sent("frequency_penalty")):
 		p.NoPenalties = true
 	case isRefused(choiceName) && d.fields["tool_choice"] == "none": // DeepSeek
