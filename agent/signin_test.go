@@ -114,16 +114,24 @@ func TestSignInDeclinedForOneCall(t *testing.T) {
 
 // A person may refuse to sign in, and a sign-in may be needed in the course of a call.
 func TestSignInMidway(t *testing.T) {
-	store, g := record.NewMemory(), newGate(t)
-	g.sign(true)
-	a := g.process(t, eras[1], play(uses(toolCall("1", "ask", "{}")), says("done")), agent.Options{Durable: agent.Durable{Store: store}})
-	got := asks(t, a, 1, run.QuestionForm)
-	g.sign(false)
-	got = resumed(t, a, accepted(t, got.Questions[0], map[string]any{"name": "Ann"}))
-	q := questions(t, got, 1, run.QuestionSignIn)[0]
-	g.sign(true)
-	got = resumed(t, a, accepted(t, q, nil))
-	check.Same(t, "result", lines(got.Messages)[2], `tool: 1/ask→"accept Ann"`)
+	for _, tt := range []struct {
+		reply func(*run.Question) run.Reply
+		want  string
+	}{
+		{func(q *run.Question) run.Reply { return accepted(t, q, nil) }, "accept Ann"},
+		{(*run.Question).Decline, "Error: the user did not sign in at the tool's server. The call was given up; it may or may not have run."},
+	} {
+		store, g := record.NewMemory(), newGate(t)
+		g.sign(true)
+		a := g.process(t, eras[1], play(uses(toolCall("1", "ask", "{}")), says("done")), agent.Options{Durable: agent.Durable{Store: store}})
+		got := asks(t, a, 1, run.QuestionForm)
+		g.sign(false)
+		got = resumed(t, a, accepted(t, got.Questions[0], map[string]any{"name": "Ann"}))
+		q := questions(t, got, 1, run.QuestionSignIn)[0]
+		g.sign(true)
+		got = resumed(t, a, tt.reply(q))
+		check.Same(t, "result", results(got.Messages), []string{tt.want})
+	}
 }
 
 func TestSignInIsRefused(t *testing.T) {
