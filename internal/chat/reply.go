@@ -136,21 +136,7 @@ func (x *exchange) decodeReply() (*answer, error) {
 // with it. It returns an error for an answer that the host broke off, or withheld without a text.
 func (d *draft) newReply(x *exchange, a *answer) (*Reply, error) {
 	a.cutAt(d.stops)
-	size := a.size()
-	r := &Reply{
-		ID:        a.id,
-		Model:     cmp.Or(a.model, d.model),
-		Endpoint:  d.endpoint,
-		Text:      a.text,
-		Refusal:   a.refusal,
-		Reasoning: a.reasoning,
-		Details:   a.details,
-		Finish:    finishWord(a.finish),
-		Stopped:   a.stopped,
-		Warning:   d.warning,
-		Usage:     a.usage.plausible(d.textBytes, size),
-		Size:      size,
-	}
+	r := d.replyWithoutCalls(a)
 	var calls []*ToolCall // by the index in a.calls
 	switch {
 	case a.stopped: // the model would have stopped here, before any call
@@ -177,6 +163,25 @@ func (d *draft) newReply(x *exchange, a *answer) (*Reply, error) {
 	}
 	d.rememberReply(r)
 	return r, nil
+}
+
+// replyWithoutCalls returns a reply with all of an answer but its calls and items.
+func (d *draft) replyWithoutCalls(a *answer) *Reply {
+	size := a.size()
+	return &Reply{
+		ID:        a.id,
+		Model:     cmp.Or(a.model, d.model),
+		Endpoint:  d.endpoint,
+		Text:      a.text,
+		Refusal:   a.refusal,
+		Reasoning: a.reasoning,
+		Details:   a.details,
+		Finish:    finishWord(a.finish),
+		Stopped:   a.stopped,
+		Warning:   d.warning,
+		Usage:     a.usage.plausible(d.textBytes, size),
+		Size:      size,
+	}
 }
 
 // setCalls sets the calls of a reply: those of the answer with the caller's names and unique ids, without those that are

@@ -41,6 +41,16 @@ func (g *gemini) object(out, s map[string]any, at string, via []hop) bool {
 	if len(properties) == 0 {
 		return !omitted || at == ""
 	}
+	g.reportOtherProperties(s, at)
+	out["properties"] = properties
+	if len(required) > 0 {
+		out["required"] = tree.Anys(required)
+	}
+	return true
+}
+
+// reportOtherProperties reports that an object is written without the rules for properties that it does not describe.
+func (g *gemini) reportOtherProperties(s map[string]any, at string) {
 	for _, key := range []string{"additionalProperties", "unevaluatedProperties"} {
 		if rest, ok := s[key]; ok && rest != false {
 			g.record(at, key, profile.Narrower, "only the properties that are described are offered")
@@ -51,11 +61,6 @@ func (g *gemini) object(out, s map[string]any, at string, via []hop) bool {
 			g.record(at, key, profile.Wider, "left to validation, beside properties that are described")
 		}
 	}
-	out["properties"] = properties
-	if len(required) > 0 {
-		out["required"] = tree.Anys(required)
-	}
-	return true
 }
 
 // property returns the subschema of a property of s, and its path. A property without one of its own has that of further
@@ -88,8 +93,29 @@ func (g *gemini) entries(s map[string]any, at string, via []hop) map[string]any 
 	case isEmpty, severalRules:
 		return g.asText(at, "the object", s)
 	}
+	items := g.entry(s, at, via)
+	if items == nil {
+		return nil
+	}
+	out := map[string]any{"type": "array", "items": items}
+	tree.CopyKeys(out, s, "title", "description")
+	describe(out, "A list of names and values.")
+	for from, to := range map[string]string{"minProperties": "minItems", "maxProperties": "maxItems"} {
+		if limit, ok := s[from]; ok {
+			out[to] = limit
+		}
+	}
+	if least, _ := decodeLimit(s["minProperties"]); least > 1 {
+		g.record(at, "minProperties", profile.Wider, "left to validation, because a name may occur twice")
+	}
+	g.record(at, "", profile.Same, "the object is asked for as a list of names and values")
+	return out
+}
+
+// entry writes an entry of the list that stands for an object. It returns nil if no name or no value can be written.
+func (g *gemini) entry(s map[string]any, at string, via []hop) map[string]any {
 	name, value, path := g.entryRules(s, at)
-	properties := map[string]any{EntryName: nil}
+	properties := map[string]any{}
 	required := []any{EntryName}
 	if value == nil || value == true || len(tree.Object(value)) == 0 {
 		maps.Copy(properties, g.anyValue())
@@ -103,20 +129,8 @@ func (g *gemini) entries(s map[string]any, at string, via []hop) map[string]any 
 		return nil
 	}
 	properties[EntryName] = written
-	items := map[string]any{"type": "object", "properties": properties, "required": required}
-	g.entryItems[tree.Address(items)] = items
-	out := map[string]any{"type": "array", "items": items}
-	tree.CopyKeys(out, s, "title", "description")
-	describe(out, "A list of names and values.")
-	for from, to := range map[string]string{"minProperties": "minItems", "maxProperties": "maxItems"} {
-		if limit, ok := s[from]; ok {
-			out[to] = limit
-		}
-	}
-	if least, _ := decodeLimit(s["minProperties"]); least > 1 {
-		g.record(at, "minProperties", profile.Wider, "left to validation, because a name may occur twice")
-	}
-	g.record(at, "", profile.Same, "the object is asked for as a list of names and values")
+	out := map[string]any{"type": "object", "properties": properties, "required": required}
+	g.entryItems[tree.Address(out)] = out
 	return out
 }
 
