@@ -12,6 +12,7 @@ import (
 
 	"charm.land/glamour/v2/ansi"
 	term "github.com/charmbracelet/x/ansi"
+	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
 	"github.com/yuin/goldmark/renderer"
 	"github.com/yuin/goldmark/text"
@@ -196,10 +197,44 @@ func renderAt(width int, source string) string {
 	nodes := util.Prioritized(ansi.NewRenderer(options), 1000) // the only one, so any priority will do
 	md.SetRenderer(renderer.NewRenderer(renderer.WithNodeRenderers(nodes)))
 	raw := []byte(escapeEntities(source))
-	if err := md.Renderer().Render(&b, raw, md.Parser().Parse(text.NewReader(raw))); err != nil {
-		return hosttext.Prose(source)
+	if hasManyMarks(source) {
+		return unrendered(width, source)
+	}
+	doc := md.Parser().Parse(text.NewReader(raw))
+	if depth(doc) > width/4 || md.Renderer().Render(&b, raw, doc) != nil {
+		return unrendered(width, source)
 	}
 	return trimBlanks(keepColours(b.String()))
+}
+
+// maxMarks bounds the marks of quotes and lists at the beginning of a line, as the parser's time grows with their square.
+const maxMarks = 1000
+
+// hasManyMarks reports whether a line begins with more than maxMarks marks, spaces and digits.
+func hasManyMarks(source string) bool {
+	for line := range strings.Lines(source) {
+		if len(line)-len(strings.TrimLeft(line, "> \t-*+.)0123456789")) > maxMarks {
+			return true
+		}
+	}
+	return false
+}
+
+// depth returns how many quotes and lists are within each other. Each takes two columns. When no columns are left for the
+// text, a further quote doubles the time of package glamour.
+func depth(n ast.Node) (deepest int) {
+	for child := n.FirstChild(); child != nil; child = child.NextSibling() {
+		deepest = max(deepest, depth(child))
+	}
+	if k := n.Kind(); k == ast.KindBlockquote || k == ast.KindListItem {
+		deepest++
+	}
+	return deepest
+}
+
+// unrendered returns a block as it was written, in lines of a width.
+func unrendered(width int, source string) string {
+	return term.Hardwrap(strings.ReplaceAll(strings.TrimRight(hosttext.Prose(source), "\n"), "\t", "    "), width, true)
 }
 
 // entity matches an entity of HTML.

@@ -66,6 +66,18 @@ func TestNothingIsHidden(t *testing.T) {
 	}
 }
 
+// Quotes and lists within each other that leave no room for their text, or take long to parse, are shown as they were written.
+func TestDeepNesting(t *testing.T) {
+	for _, source := range []string{strings.Repeat("> ", 80) + "x", strings.Repeat("- ", 500) + "x", strings.Repeat("1. ", 20_000) + "x"} {
+		for _, width := range []int{minWidth, 80} {
+			s := New(width)
+			lines := append(s.Add(source), s.End()...)
+			check.Equal(t, "text", strings.ReplaceAll(strings.Join(lines, ""), " ", ""), strings.ReplaceAll(source, " ", ""))
+			check.That(t, len(lines) <= len(source)/width+2, "got %d lines of %d columns", len(lines), width)
+		}
+	}
+}
+
 var colours = regexp.MustCompile(`\x1b\[[0-9;:]*m`)
 
 func FuzzStream(f *testing.F) {
