@@ -62,33 +62,42 @@ func (r *roster) current(t *Tool) (*Tool, error) { return r.present.Load().find(
 
 // buildLocked names the tools and replaces the snapshot. A renamed tool is a new value, since callers may hold the old one.
 func (r *roster) buildLocked() {
+	names := r.namesLocked()
 	var servers []*serverState
-	var slots []**Tool // where the tools for models stand
-	var ids []identity // of these tools
-	var hidden []*Tool
+	var all, hidden []*Tool
 	for _, s := range r.servers {
 		servers = append(servers, s.state)
 		s.tools = slices.Clone(s.tools)
 		for i, tool := range s.tools {
 			if tool.views.ForModel {
-				slots = append(slots, &s.tools[i])
-				ids = append(ids, identity{server: s.label, tool: tool.def.Name, own: tool.own})
-				continue
+				s.tools[i] = tool.withName(names[len(all)])
+				all = append(all, s.tools[i])
+			} else {
+				s.tools[i] = tool.withName(tool.def.Name)
+				hidden = append(hidden, s.tools[i])
 			}
-			s.tools[i] = tool.withName(tool.def.Name)
-			hidden = append(hidden, s.tools[i])
 		}
 	}
-	if own := r.own; own != nil {
-		slots = append(slots, &own)
-		ids = append(ids, identity{tool: own.def.Name})
-	}
-	all := make([]*Tool, len(slots))
-	for i, name := range assignNames(ids, r.opts.AlwaysPrefix) {
-		all[i] = (*slots[i]).withName(name)
-		*slots[i] = all[i]
+	if r.own != nil {
+		all = append(all, r.own.withName(names[len(all)]))
 	}
 	r.present.Store(newSnapshot(r.opts, servers, all, hidden))
+}
+
+// namesLocked returns the names of the tools for models, in the order of the servers, with the toolset's own tool at the end.
+func (r *roster) namesLocked() []string {
+	var ids []identity
+	for _, s := range r.servers {
+		for _, tool := range s.tools {
+			if tool.views.ForModel {
+				ids = append(ids, identity{server: s.label, tool: tool.def.Name, own: tool.own})
+			}
+		}
+	}
+	if r.own != nil {
+		ids = append(ids, identity{tool: r.own.def.Name})
+	}
+	return assignNames(ids, r.opts.AlwaysPrefix)
 }
 
 // indexLocked returns the index of the server with that name, or -1.
