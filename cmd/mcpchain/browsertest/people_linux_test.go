@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/mcpchain/mcpchain/internal/check"
@@ -41,4 +42,17 @@ func TestPeopleAtOneServer(t *testing.T) {
 	ada.program.logs(t, "a server is lost")
 	ada.program.logs(t, "a server is connected")
 	ada.allow("call echo {\"message\":\"back\"}", ".reply:last-of-type .prose", "Echo: back")
+}
+
+// TestSilence has the server fall silent without the end of its connections, as a network does that has gone.
+func TestSilence(t *testing.T) {
+	ada := enter(t)
+	ada.expectErrors("net::ERR")
+	ada.see("#servers", "demo")
+	check.Must(t, ada.program.cmd.Process.Signal(syscall.SIGSTOP))
+	defer func() { _ = ada.program.cmd.Process.Signal(syscall.SIGCONT) }()
+	ada.awaitFor(2*patience, "!document.querySelector('#offline').hidden")
+	check.Must(t, ada.program.cmd.Process.Signal(syscall.SIGCONT))
+	ada.gone("#offline")
+	ada.ask("What is 1 plus 1?", ".reply .prose", "2")
 }

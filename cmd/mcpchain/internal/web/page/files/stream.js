@@ -2,6 +2,8 @@
 
 import * as api from "./api.js";
 
+const silence = 40_000; // milliseconds after which a connection counts as lost: the server says something each 15 s
+
 // read reads the stream of windows, each {conversation, after, views}, until it ends or the signal aborts. It calls opened(), and
 // event(index, type, id, data) with the index of a window. An earlier stream of the same reader ends. It fails with an
 // api.Failure.
@@ -12,15 +14,23 @@ export async function read(reader, windows, signal, opened, event) {
     query.append("after", w.after);
     query.append("window", w.views ?? "");
   }
-  const response = await api.open("GET", `/api/events?${query}`, undefined, { signal });
-  opened();
-  const source = response.body.pipeThrough(new TextDecoderStream()).getReader();
-  for (let rest = ""; ;) {
-    const { done, value } = await next(source);
-    if (done || signal.aborted) return;
-    const blocks = (rest + value).split("\n\n");
-    rest = blocks.pop();
-    for (const block of blocks) take(block, event);
+  const lost = new AbortController();
+  let late = setTimeout(() => lost.abort(), silence);
+  try {
+    const response = await api.open("GET", `/api/events?${query}`, undefined, { signal: AbortSignal.any([signal, lost.signal]) });
+    opened();
+    const source = response.body.pipeThrough(new TextDecoderStream()).getReader();
+    for (let rest = ""; ;) {
+      const { done, value } = await next(source);
+      if (done || signal.aborted) return;
+      clearTimeout(late);
+      late = setTimeout(() => lost.abort(), silence);
+      const blocks = (rest + value).split("\n\n");
+      rest = blocks.pop();
+      for (const block of blocks) take(block, event);
+    }
+  } finally {
+    clearTimeout(late);
   }
 }
 
