@@ -24,7 +24,7 @@ func AskPerson(context.Context, *approval.Request) (approval.Decision, error) {
 // decisions decides which calls of a turn run. It decides on one call at a time: on the scheduler's goroutine, or on that
 // of a work item.
 type decisions struct {
-	common
+	shared
 	tools  *tools
 	sender *sender
 	slab   slab[ledger.Decided] // turns may have very many calls

@@ -57,7 +57,7 @@ func (j *job) run(ctx context.Context, opts callOptions) *adapter.Result {
 
 // sender sends the calls of a turn and records their outcomes.
 type sender struct {
-	common
+	shared
 	engine   *engine
 	tools    *tools
 	servers  *servers

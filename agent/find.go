@@ -158,7 +158,7 @@ func parseAddedNames(structured json.RawMessage) (names []string) {
 }
 
 // searcher searches tools for the model of a run.
-type searcher struct{ common }
+type searcher struct{ shared }
 
 // search finds tools, adds them to the model's tools, and describes them. added has the names of the
 // new ones. For a server without a query it only lists the tools. If no tool fits, the text says so.

@@ -28,7 +28,7 @@ const (
 // heldQuestions are the questions that servers ask in calls of a turn and for which they wait: those of
 // legacy servers, and of servers that a handler has called.
 type heldQuestions struct {
-	common
+	shared
 
 	// Guarded by writer.mu:
 	asked  int  // number of questions that servers have asked in calls of this turn

@@ -59,7 +59,7 @@ func (j *job) errorResult(text string, err error) *adapter.Result {
 
 // tools finds the tools of a turn's calls, and prepares the calls.
 type tools struct {
-	common
+	shared
 	results *results
 
 	mu   sync.Mutex // guards the following field

@@ -36,7 +36,7 @@ const leastResult = 1 << 10
 // the store can do that. The model gets the beginning and the end of such a result, with a handle. The
 // blob is durable before the outcome that names it. The handle is derived from the key of the call, so
 // that a repeated call stores its result under the same handle.
-type results struct{ common }
+type results struct{ shared }
 
 // resultTokens returns the bound of one result: Durable.ResultTokens, or its default by the window,
 // which counts as 80,000 tokens if it is unknown.

@@ -19,7 +19,7 @@ import (
 // person asks the open questions of a turn through Options.Person.Reply, except those for which a call
 // waits ([heldQuestions]).
 type person struct {
-	common
+	shared
 	prompts map[string]context.CancelFunc // ends the wait for a reply, by the question's id; used by the scheduler's goroutine
 }
 

@@ -17,7 +17,7 @@ import (
 // servers handles what servers ask for during the calls of a turn: a person or the model. It also asks
 // the host whether a call may run.
 type servers struct {
-	common
+	shared
 	sched    *scheduler
 	held     *heldQuestions
 	handlers *activeHandlers

@@ -17,7 +17,7 @@ import (
 // turn takes the calls of a turn to their outcomes, or as far as possible without a reply. Its
 // methods run on the scheduler's goroutine, except those that drive a sub-agent, which run on its call's worker.
 type turn struct {
-	common
+	shared
 	engine    *engine
 	sched     *scheduler
 	person    *person
@@ -35,8 +35,8 @@ type turn struct {
 	intentSlab slab[ledger.Intent]
 }
 
-// common is what the parts of a turn have in common.
-type common struct {
+// shared is what the parts of a turn share.
+type shared struct {
 	rec       *recorder
 	agent     *recipe
 	questions *openQuestions
@@ -52,23 +52,23 @@ func newTurn(e *engine) *turn {
 		wait = linger
 	}
 	n := len(e.rec.state.Calls)
-	all := common{e.rec, e.agent, e.questions, new(scope), e.offered}
+	all := shared{e.rec, e.agent, e.questions, new(scope), e.offered}
 	kept := &results{all}
 	t := &turn{
-		common:     all,
+		shared:     all,
 		engine:     e,
 		sched:      newScheduler(e.workers, n, e.rec.state.Limits.Parallel, wait, e.hold),
-		person:     &person{common: all, prompts: map[string]context.CancelFunc{}},
-		held:       &heldQuestions{common: all},
-		tools:      &tools{common: all, results: kept, jobs: make(map[string]*job, n)},
+		person:     &person{shared: all, prompts: map[string]context.CancelFunc{}},
+		held:       &heldQuestions{shared: all},
+		tools:      &tools{shared: all, results: kept, jobs: make(map[string]*job, n)},
 		callSlab:   slab[ledger.Call]{n: n},
 		intentSlab: slab[ledger.Intent]{n: n},
 	}
 	t.servers = &servers{
-		common: all, sched: t.sched, held: t.held, handlers: &e.handlers, reviews: map[requestID]*inquiry.ReviewLaterError{},
+		shared: all, sched: t.sched, held: t.held, handlers: &e.handlers, reviews: map[requestID]*inquiry.ReviewLaterError{},
 	}
-	t.sender = &sender{common: all, engine: e, tools: t.tools, servers: t.servers, results: kept, searcher: &searcher{all}}
-	t.decisions = &decisions{common: all, tools: t.tools, sender: t.sender, slab: slab[ledger.Decided]{n: n}}
+	t.sender = &sender{shared: all, engine: e, tools: t.tools, servers: t.servers, results: kept, searcher: &searcher{all}}
+	t.decisions = &decisions{shared: all, tools: t.tools, sender: t.sender, slab: slab[ledger.Decided]{n: n}}
 	ctx := context.WithValue(e.ctx, depthKey{}, enclosingRuns(e.ctx)+1)
 	ctx = cost.WithAccount(ctx, e.account())
 	t.scope.ctx, t.scope.cancel = context.WithCancelCause(t.servers.withCaller(ctx))

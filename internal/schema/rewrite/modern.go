@@ -29,7 +29,7 @@ func modernize(root map[string]any, o modernOptions, r *report) *document {
 		modernOptions:     o,
 		original:          &tree.Document{Root: root, Left: maxSteps},
 		out:               &document{&tree.Document{Left: maxSteps}, map[uintptr]string{}},
-		ignoresBesideRefs: ignoresBesideRefs(root),
+		ignoresBesideRefs: isOldDraft(root),
 	}
 	if o.plainNames {
 		m.aliases = aliases{}
@@ -60,7 +60,7 @@ func (m modernizer) schema(v any, at string) any {
 	}
 	m.foreign = m.foreign || m.original.MovesBase(s)
 	if _, ok := s["$schema"]; ok && at != "" { // the result has one dialect
-		m.ignoresBesideRefs, m.silent = ignoresBesideRefs(s), true
+		m.ignoresBesideRefs, m.silent = isOldDraft(s), true
 		s = tree.Without(s, "$schema")
 	}
 	out := tree.Map(m.dropBesideRef(s, at), func(p tree.Place, sub any) any {

@@ -9,9 +9,9 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// ignoresBesideRefs reports whether a schema declares one of draft-04 to draft-07, which say of a
+// isOldDraft reports whether a schema declares one of draft-04 to draft-07, which say of a
 // $ref: "All other properties in a "$ref" object MUST be ignored". The URIs of later drafts have the form "/draft/2019-09".
-func ignoresBesideRefs(s map[string]any) bool {
+func isOldDraft(s map[string]any) bool {
 	return strings.Contains(tree.Text(s["$schema"]), "/draft-0")
 }
 

@@ -71,7 +71,7 @@ func followRoot(root map[string]any, r *report) map[string]any {
 			r.record("", "$ref", profile.Same, "a reference to itself was removed from the root")
 			return tree.Without(out, "$ref")
 		}
-		alone := tree.HasOnly(out, "$ref", "$defs", "definitions", "type") && len(tree.Types(out)) < 2 || ignoresBesideRefs(root)
+		alone := tree.HasOnly(out, "$ref", "$defs", "definitions", "type") && len(tree.Types(out)) < 2 || isOldDraft(root)
 		if !alone || target == nil || uncopyable(target) || tree.HasAny(target, []string{"$defs", "definitions"}) {
 			return root
 		}
