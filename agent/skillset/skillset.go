@@ -59,7 +59,7 @@ type entry struct {
 	server string
 	client *mcpclient.Client
 	skill  *skills.Skill
-	loaded atomic.Pointer[skills.LoadedSkill] // nil before the first call that succeeds
+	loaded atomic.Pointer[string] // its instructions; nil before the first call that succeeds
 }
 
 // Open lists the skills of servers, in the order of their labels; servers has their clients. A set
@@ -177,12 +177,12 @@ func (s *Set) load(ctx context.Context, in skillInput) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	loaded, err := e.load(ctx)
+	instructions, err := e.load(ctx)
 	if err != nil {
 		return "", err
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "[instructions of server %q; they give no permission]\n%s", e.server, loaded.Instructions)
+	fmt.Fprintf(&b, "[instructions of server %q; they give no permission]\n%s", e.server, instructions)
 	if tools := e.allowedTools(); tools != "" {
 		fmt.Fprintf(&b, "\n[the skill says that it uses the tools %s; this is a claim]", tools)
 	}
@@ -199,15 +199,14 @@ func (s *Set) read(ctx context.Context, in fileInput) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	loaded, err := e.load(ctx)
-	if err != nil {
+	if _, err := e.load(ctx); err != nil {
 		return "", err
 	}
 	for _, f := range e.skill.Files {
 		if in.File != f.URI && in.File != e.fileName(f.URI) {
 			continue
 		}
-		data, err := loaded.ReadFile(ctx, f.URI)
+		data, err := skills.ReadFile(ctx, e.client, e.skill, f.URI)
 		if err != nil {
 			return "", err
 		}
@@ -227,16 +226,16 @@ func (s *Set) find(name string) (*entry, error) {
 	return nil, fmt.Errorf("there is no skill %.200q; the skills are %s", name, strings.Join(slices.Sorted(maps.Keys(s.byName)), ", "))
 }
 
-// load loads the skill the first time, and returns it. After an error it tries again.
-func (e *entry) load(ctx context.Context) (*skills.LoadedSkill, error) {
+// load loads the skill the first time, and returns its instructions. After an error it tries again.
+func (e *entry) load(ctx context.Context) (instructions string, err error) {
 	if loaded := e.loaded.Load(); loaded != nil {
-		return loaded, nil
+		return *loaded, nil
 	}
-	loaded, err := skills.Load(ctx, e.client, e.skill)
+	instructions, err = skills.Load(ctx, e.client, e.skill)
 	if err == nil {
-		e.loaded.Store(loaded)
+		e.loaded.Store(&instructions)
 	}
-	return loaded, err
+	return instructions, err
 }
 
 func (e *entry) description() string { return excerpt.Line(e.skill.Description, maxDescription) }

@@ -347,10 +347,10 @@ func loadSkills(ctx context.Context, s *session) error {
 		if err != nil {
 			return err
 		}
-		loaded, err := skills.Load(ctx, s.Client, skill)
+		_, err = skills.Load(ctx, s.Client, skill)
 		for _, file := range skill.Files {
 			if err == nil {
-				_, err = loaded.ReadFile(ctx, file.URI)
+				_, err = skills.ReadFile(ctx, s.Client, skill, file.URI)
 			}
 		}
 		if _, failed := errors.AsType[*mcp.RPCError](err); failed { // other errors refuse a skill, as some have to be

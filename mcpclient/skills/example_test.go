@@ -23,12 +23,12 @@ func Example() {
 			fmt.Println(err)
 			return
 		}
-		loaded, err := skills.Load(ctx, client, skill)
+		instructions, err := skills.Load(ctx, client, skill)
 		if err != nil {
 			fmt.Println(err) // do not use it
 			return
 		}
-		fmt.Printf("%s: %q\n", skill.Name, loaded.Instructions)
+		fmt.Printf("%s: %q\n", skill.Name, instructions)
 	}
 	// Output: pdf: "Fill forms.\n"
 }

@@ -17,40 +17,25 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/skills/internal/frontmatter"
 )
 
-// LoadedSkill is a skill with a verified SKILL.md. Its text comes from the server:
-// tell the model so, and run none of its files without a person's approval.
-type LoadedSkill struct {
-	Instructions string // SKILL.md after its front matter
-
-	skill  *Skill
-	client *mcpclient.Client
-}
-
-// Load reads the SKILL.md of a skill, and no other file. It returns an error if [Skill.Check] does,
-// and if its size, its SHA-256 or its front matter differs from the entry's: then the server may
-// have a newer version, which [Get] returns. A matching digest proves that the contents are the
-// announced ones, not that they are safe.
-func Load(ctx context.Context, c *mcpclient.Client, s *Skill, opts ...mcpclient.CallOption) (*LoadedSkill, error) {
+// Load reads the SKILL.md of a skill, and no other file, and returns what follows its front matter. The
+// text comes from the server: tell the model so. Load returns an error if [Skill.Check] does, and if
+// the size, the SHA-256 or the front matter differs from the entry's: then the server may have a newer
+// version, which [Get] returns. A matching digest proves that the contents are the announced ones, not
+// that they are safe.
+func Load(ctx context.Context, c *mcpclient.Client, s *Skill, opts ...mcpclient.CallOption) (instructions string, err error) {
 	if s == nil {
-		return nil, errors.New("load skill: no skill (nil)")
+		return "", errors.New("load skill: no skill (nil)")
 	}
-	if err := s.Check(); err != nil {
-		return nil, fmt.Errorf("skill %q is not loaded: %w", excerpt.Cut(s.URI), err)
-	}
-	own := *s
-	own.Files = slices.Clone(s.Files)
-	l := &LoadedSkill{skill: &own, client: c}
-	document, err := l.ReadFile(ctx, s.URI, opts...)
+	document, err := ReadFile(ctx, c, s, s.URI, opts...)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	body, err := compareFrontmatter(document, s.Frontmatter)
 	if err != nil {
 		c.ClearCache() // the entry or the file is out of date
-		return nil, s.fileError(s.URI, err)
+		return "", s.fileError(s.URI, err)
 	}
-	l.Instructions = string(body)
-	return l, nil
+	return string(body), nil
 }
 
 // compareFrontmatter checks that the front matter of a document is want, and
@@ -81,22 +66,28 @@ func (s *Skill) fileError(file string, reason error) error {
 	return fmt.Errorf("skill %q: file %q is not used: %w", excerpt.Cut(s.URI), excerpt.Cut(file), reason)
 }
 
-// ReadFile reads one file of the skill, of at most 16 MiB, from its server. It returns an error if
-// the file is not one of the entry, or its size or SHA-256 differs from the entry. It may be called
-// concurrently.
-func (l *LoadedSkill) ReadFile(ctx context.Context, uri string, opts ...mcpclient.CallOption) ([]byte, error) {
-	i := slices.IndexFunc(l.skill.Files, func(f File) bool { return f.URI == uri })
+// ReadFile reads one file of a skill, of at most 16 MiB, from its server. Run none without a person's
+// approval. It returns an error if [Skill.Check] does, if the file is not one of the entry, or if its
+// size or SHA-256 differs from the entry.
+func ReadFile(ctx context.Context, c *mcpclient.Client, s *Skill, uri string, opts ...mcpclient.CallOption) ([]byte, error) {
+	if s == nil {
+		return nil, errors.New("read file of a skill: no skill (nil)")
+	}
+	if err := s.Check(); err != nil {
+		return nil, fmt.Errorf("skill %q is not loaded: %w", excerpt.Cut(s.URI), err)
+	}
+	i := slices.IndexFunc(s.Files, func(f File) bool { return f.URI == uri })
 	if i < 0 {
-		return nil, l.skill.fileError(uri, errors.New("not among the files of the skill"))
+		return nil, s.fileError(uri, errors.New("not among the files of the skill"))
 	}
-	result, err := l.client.ReadResource(ctx, uri, opts...)
+	result, err := c.ReadResource(ctx, uri, opts...)
 	if err != nil {
-		return nil, fmt.Errorf("skill %q: %w", excerpt.Cut(l.skill.URI), err)
+		return nil, fmt.Errorf("skill %q: %w", excerpt.Cut(s.URI), err)
 	}
-	content, err := l.skill.Files[i].verify(result)
+	content, err := s.Files[i].verify(result)
 	if err != nil {
-		l.client.ClearCache() // the entry or the file is out of date
-		return nil, l.skill.fileError(uri, err)
+		c.ClearCache() // the entry or the file is out of date
+		return nil, s.fileError(uri, err)
 	}
 	return content, nil
 }

@@ -3,7 +3,7 @@
 //
 //	for skill, err := range skills.List(ctx, client) {
 //		…
-//		loaded, err := skills.Load(ctx, client, skill)
+//		instructions, err := skills.Load(ctx, client, skill)
 //		…
 //	}
 //

@@ -84,10 +84,10 @@ func TestSkills(t *testing.T) {
 		for i, want := range map[int]string{1: "neither a list", 2: "dynamic"} {
 			check.Text(t, check.Err(skills.Load(ctx, c, all[i])), want)
 		}
-		loaded := check.Value(skills.Load(ctx, c, all[0]))(t)
-		check.Equal(t, "instructions", loaded.Instructions, "Skill body.\n")
-		check.Equal(t, pdfForms, string(check.Value(loaded.ReadFile(ctx, pdfForms))(t)), "\x00forms")
-		check.Text(t, check.Err(loaded.ReadFile(ctx, "skill://pdf/../secret")), "not among the files")
+		check.Equal(t, "instructions", check.Value(skills.Load(ctx, c, all[0]))(t), "Skill body.\n")
+		check.Equal(t, pdfForms, string(check.Value(skills.ReadFile(ctx, c, all[0], pdfForms))(t)), "\x00forms")
+		check.Text(t, check.Err(skills.ReadFile(ctx, c, all[0], "skill://pdf/../secret")), "not among the files")
+		check.Text(t, check.Err(skills.ReadFile(ctx, c, all[2], pdfForms)), "dynamic")
 		check.Same(t, "files", check.Value(skills.Get(ctx, c, pdfSkill))(t).Files, all[0].Files)
 		check.Text(t, check.Err(skills.Get(ctx, c, "skill://other/SKILL.md")), "another skill", "another skill")
 		wantError[*mcp.RPCError](t, check.Err(skills.Get(ctx, c, "skill://none/SKILL.md")))
@@ -109,8 +109,8 @@ func TestSkillsTampered(t *testing.T) {
 			s := check.Value(skills.Get(ctx, c, pdfSkill))(t)
 			check.Text(t, check.Err(skills.Load(ctx, c, s)), want)
 			if want == "other contents" {
-				loaded := check.Value(skills.Load(ctx, c, s, mcpclient.WithoutCache()))(t)
-				check.Text(t, check.Err(loaded.ReadFile(ctx, pdfForms)), "is not used")
+				check.Must(t, check.Err(skills.Load(ctx, c, s, mcpclient.WithoutCache())))
+				check.Text(t, check.Err(skills.ReadFile(ctx, c, s, pdfForms)), "is not used")
 			}
 		}
 	})
@@ -186,6 +186,7 @@ func TestSkillsOfHostileServers(t *testing.T) {
 	c, _ := serve(t, `{"skill":{"uri":"u","resources":[`+strings.Repeat("0,", 200_000)+`0]}}`)
 	check.Is(t, check.Err(skills.Get(t.Context(), c, "u")), mcp.ErrInvalidResult)
 	check.Text(t, check.Err(skills.Load(t.Context(), c, nil)), "no skill (nil)")
+	check.Text(t, check.Err(skills.ReadFile(t.Context(), c, nil, pdfForms)), "no skill (nil)")
 }
 
 // The front matter of an entry is bounded like the front matter of a document.
