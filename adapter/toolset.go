@@ -73,10 +73,6 @@ type ServerStatus struct {
 	// the server has renamed a tool. A tool that such an entry should exclude is offered.
 	Unmatched []string
 
-	// AppTools are the tools that views of the server may call, including those hidden from
-	// models, see [Toolset.ViewAccess].
-	AppTools []*Tool
-
 	// Ended says why the connection ended, nil if it has not. It is nil over HTTP, which has no lasting connection, and
 	// while a connection is being restarted. To find out, call [mcpclient.Client.Ping].
 	Ended error
@@ -96,7 +92,6 @@ func (s *server) statusLocked() ServerStatus {
 		Tools:     forModels(s.tools),
 		Skipped:   maps.Clone(s.skipped),
 		Unmatched: slices.Clone(s.unmatched),
-		AppTools:  forViews(s.tools),
 	}
 	if s.client != nil {
 		out.Ended = s.client.Err()

@@ -34,7 +34,7 @@ func (p *program) makeRequest(ctx context.Context, r *report, tools *adapter.Too
 		return p.fail(statusUsage, err)
 	}
 	before := asked.declined()
-	got, err := request(ctx, server, o, opts)
+	got, err := request(ctx, tools, server, o, opts)
 	if err == nil {
 		if err := got.show(p.out, o.json); err != nil {
 			return p.fail(statusMissing, fmt.Errorf("write the answer: %w", err))
@@ -72,10 +72,12 @@ type answer struct {
 }
 
 // request makes the request that the command line asks for.
-func request(ctx context.Context, s adapter.ServerStatus, o *options, opts []mcpclient.CallOption) (*answer, error) {
+func request(
+	ctx context.Context, tools *adapter.Toolset, s adapter.ServerStatus, o *options, opts []mcpclient.CallOption,
+) (*answer, error) {
 	switch {
 	case o.call != "":
-		return callTool(ctx, s, o, opts)
+		return callTool(ctx, tools, s, o, opts)
 	case o.read != "":
 		r, err := s.Client.ReadResource(ctx, o.read, opts...)
 		if err != nil {
@@ -117,8 +119,10 @@ func (a *answer) show(w io.Writer, asJSON bool) error {
 }
 
 // callTool calls a tool by the server's name for it, as a task if the tool has to be one.
-func callTool(ctx context.Context, s adapter.ServerStatus, o *options, opts []mcpclient.CallOption) (*answer, error) {
-	tool, err := toolOf(s, o.call)
+func callTool(
+	ctx context.Context, tools *adapter.Toolset, s adapter.ServerStatus, o *options, opts []mcpclient.CallOption,
+) (*answer, error) {
+	tool, err := toolOf(tools, s, o.call)
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +145,7 @@ func callTool(ctx context.Context, s adapter.ServerStatus, o *options, opts []mc
 
 // toolOf returns the tool to which a server gives the name. The error says why it cannot be used,
 // or which tools there are.
-func toolOf(s adapter.ServerStatus, name string) (*adapter.Tool, error) {
+func toolOf(tools *adapter.Toolset, s adapter.ServerStatus, name string) (*adapter.Tool, error) {
 	var names []string
 	for _, t := range s.Tools {
 		if t.Definition().Name == name {
@@ -152,7 +156,7 @@ func toolOf(s adapter.ServerStatus, name string) (*adapter.Tool, error) {
 	if err := s.Skipped[name]; err != nil {
 		return nil, fmt.Errorf("tool %q cannot be used: %w", name, err)
 	}
-	if slices.ContainsFunc(s.AppTools, func(t *adapter.Tool) bool { return t.Definition().Name == name }) {
+	if slices.ContainsFunc(tools.ViewAccess(s.Name, "").Tools(), func(t *mcp.Tool) bool { return t.Name == name }) {
 		return nil, fmt.Errorf("tool %q is for the server's views alone", name)
 	}
 	if len(names) == 0 {

@@ -131,7 +131,7 @@ func (r *report) fillAll(ctx context.Context, tools *adapter.Toolset, o *options
 	byTool := map[string]*toolReport{}
 	for _, s := range tools.Servers() {
 		listing, done := context.WithTimeout(ctx, o.timeouts.Connect)
-		r.byName[s.Name].fill(listing, s, byTool)
+		r.byName[s.Name].fill(listing, tools, s, byTool)
 		done()
 	}
 	for _, p := range o.profiles {
@@ -214,7 +214,9 @@ func describe(t mcpclient.Transport) string {
 
 // fill adds what the server offers, and adds the tools to byTool, by the names for models. A list that fails adds to
 // Trouble.
-func (s *serverReport) fill(ctx context.Context, status adapter.ServerStatus, byTool map[string]*toolReport) {
+func (s *serverReport) fill(
+	ctx context.Context, tools *adapter.Toolset, status adapter.ServerStatus, byTool map[string]*toolReport,
+) {
 	if status.Err != nil {
 		if s.Error == "" { // otherwise the failed sign-in is the reason
 			s.Error = s.why(status.Err).Error()
@@ -237,7 +239,7 @@ func (s *serverReport) fill(ctx context.Context, status adapter.ServerStatus, by
 		}
 	}
 	s.Tokens = tokensOf(s.Tools)
-	s.fillViews(ctx, status)
+	s.fillViews(ctx, tools, status)
 	s.Skipped = skippedOf(status.Skipped)
 	s.Unmatched = status.Unmatched
 	if server.Capabilities.Prompts != nil {

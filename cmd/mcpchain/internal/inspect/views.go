@@ -2,7 +2,6 @@ package inspect
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	"github.com/mcpchain/mcpchain/adapter"
@@ -26,29 +25,26 @@ type viewReport struct {
 }
 
 // fillViews loads the views of a server's tools, at most maxViews, and adds the tools that only views may call.
-func (s *serverReport) fillViews(ctx context.Context, status adapter.ServerStatus) {
+func (s *serverReport) fillViews(ctx context.Context, tools *adapter.Toolset, status adapter.ServerStatus) {
 	byURI := map[string]*viewReport{}
 	models := map[string]bool{}
 	for _, t := range status.Tools {
-		models[t.Definition().Name] = true
-	}
-	for _, t := range slices.Concat(status.Tools, status.AppTools) {
 		name, uri := t.Definition().Name, t.ViewURI()
-		if !models[name] {
-			s.ViewTools = append(s.ViewTools, name)
-			continue
-		}
+		models[name] = true
 		switch v := byURI[uri]; {
 		case uri == "" || v == nil && len(byURI) >= maxViews:
 		case v != nil:
-			if !slices.Contains(v.Tools, name) {
-				v.Tools = append(v.Tools, name)
-			}
+			v.Tools = append(v.Tools, name)
 		default:
 			v = &viewReport{URI: uri, Tools: []string{name}}
 			byURI[uri] = v
 			s.Views = append(s.Views, v)
 			v.load(ctx, t)
+		}
+	}
+	for _, t := range tools.ViewAccess(status.Name, "").Tools() {
+		if !models[t.Name] {
+			s.ViewTools = append(s.ViewTools, t.Name)
 		}
 	}
 }
