@@ -257,6 +257,7 @@ func TestRefusedFields(t *testing.T) {
 			[]int{3, 4}, `"reasoning_content":"Hm."`},
 		"a gateway to Claude": {map[string]string{`"temperature"`: "`temperature` is deprecated for this model."}, []int{2, 3}, `"reasoning_content":"Hm."`},
 		"a gateway to GPT":    {map[string]string{`"temperature"`: "Unsupported value: 'temperature' does not support 0.5 with this model."}, []int{2, 3}, `"stop":[", you"]`},
+		"no reasoning":        {map[string]string{`"reasoning_effort"`: "Unrecognized request argument supplied: reasoning_effort"}, []int{2, 3}, `"reasoning_content":"Hm."`},
 		"another refusal":     {map[string]string{`"model"`: "reasoning_effort is not supported with this model"}, []int{1, 2}, `"stop"`},
 	} {
 		h := refusing(t, answering(used), tt.refused)
@@ -264,10 +265,13 @@ func TestRefusedFields(t *testing.T) {
 		for i, want := range tt.asked {
 			r := &Request{Model: "m", Recorded: true, Temperature: new(0.5), Stop: []string{", you"}, PresencePenalty: new(0.5), FrequencyPenalty: new(0.0),
 				Messages: []Message{Text(User, "Hi"), {Role: Assistant, Reasoning: "Hm.", Parts: []Part{{Text: "a"}}}, Text(User, "b")}}
+			if name == "no reasoning" {
+				r.ReasoningEffort = "high"
+			}
 			got, err := c.Complete(t.Context(), r)
 			if name == "another refusal" {
 				wantCode(t, err, "")
-			} else if err != nil || got.Text != "Hello" || (got.Warning != "") != strings.Contains("xAI, a gateway to Claude, a gateway to GPT", name) {
+			} else if err != nil || got.Text != "Hello" || (got.Warning != "") != strings.Contains("xAI, a gateway to Claude, a gateway to GPT, no reasoning", name) {
 				t.Errorf("%s: got %+v, %v", name, got, err)
 			}
 			check.That(t, h.Asked() == want && strings.Contains(h.Last(), tt.last),

@@ -147,7 +147,7 @@ func findTool(tools []Tool, name string) int {
 
 // encodeChat writes a request for Chat Completions.
 func (d *draft) encodeChat(r *Request, rule modelRule) error {
-	effort := r.ReasoningEffort
+	effort := d.effort(r)
 	if len(r.Tools) > 0 {
 		possible, warning, err := d.profile.effortWithTools(r.Model, rule, effort)
 		if err != nil {
@@ -164,6 +164,15 @@ func (d *draft) encodeChat(r *Request, rule modelRule) error {
 	err := d.encodeMessages(r, rule)
 	d.fields["messages"], d.fields["stream"] = d.messages, d.streams
 	return err
+}
+
+// effort returns the effort of a request, "" if the model refuses it.
+func (d *draft) effort(r *Request) string {
+	if !d.profile.NoEffort || r.ReasoningEffort == "" {
+		return r.ReasoningEffort
+	}
+	d.warn(fmt.Sprintf("the model %s does not take the effort %s: it is left out", excerpt.Cut(r.Model), excerpt.Cut(r.ReasoningEffort)))
+	return ""
 }
 
 // textSize returns the number of bytes of text and arguments in a conversation, without reasoning, which not every host

@@ -48,6 +48,7 @@ type Profile struct {
 	Metadata  metadataSupport
 
 	NeedsMaxTokens bool // a request needs a bound of the reply
+	NoEffort       bool // the effort is refused
 	NoTemperature  bool // temperature and top_p are refused
 	NoPenalties    bool // the penalties are refused
 	NoStop         bool // stop sequences are refused

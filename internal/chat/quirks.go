@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+	"strings"
 	"time"
 )
 
@@ -21,6 +22,7 @@ var (
 	refusal       = regexp.MustCompile(`(?i)unsupported|deprecated|not support|not permitted|not allowed|unrecognized|unknown|unexpected`)
 	stopName      = regexp.MustCompile(`\bstop\b`)
 	samplingName  = regexp.MustCompile(`\b(?:temperature|top_p)\b`)
+	effortName    = regexp.MustCompile(`\breasoning[._]effort\b`)
 	penaltyName   = regexp.MustCompile(`(?i)\b(?:presence|frequency)_?penalty\b`)
 	reasoningName = regexp.MustCompile(`\breasoning(?:_content|_details)?\b`)
 	choiceName    = regexp.MustCompile(`\btool_choice\b`)
@@ -38,7 +40,11 @@ func (d *draft) adapt(failure *Error) *Profile {
 	}
 	p := *d.profile
 	switch {
-	case d.endpoint == Responses || !failure.refusesInput():
+	case !failure.refusesInput():
+		return nil
+	case isRefused(effortName) && !p.NoEffort && (sent("reasoning_effort") || sent("reasoning")) && !strings.Contains(failure.Message, "tools"):
+		p.NoEffort = true
+	case d.endpoint == Responses:
 		return nil
 	case failure.needsMaxTokens() && !sent(p.tokenField()):
 		p.NeedsMaxTokens = true

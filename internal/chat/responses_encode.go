@@ -72,12 +72,13 @@ func (d *draft) encodeResponses(r *Request, rule modelRule) error {
 	if r.MaxTokens > 0 {
 		d.fields["max_output_tokens"] = max(r.MaxTokens, leastTokens)
 	}
-	if rule.samplingWith(r.ReasoningEffort) {
+	effort := d.effort(r)
+	if rule.samplingWith(effort) {
 		set(d, "temperature", r.Temperature)
 		set(d, "top_p", r.TopP)
 	}
-	if r.ReasoningEffort != "" {
-		d.fields["reasoning"] = map[string]string{"effort": r.ReasoningEffort}
+	if effort != "" {
+		d.fields["reasoning"] = map[string]string{"effort": effort}
 	}
 	if len(r.Metadata) > 0 {
 		d.fields["metadata"] = r.Metadata
