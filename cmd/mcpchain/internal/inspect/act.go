@@ -29,6 +29,7 @@ func (p *program) makeRequest(ctx context.Context, r *report, tools *adapter.Too
 	opts := []mcpclient.CallOption{
 		mcpclient.WithIdleTimeout(cmp.Or(about.entry.Timeout, o.timeouts.Idle)),
 		mcpclient.WithTimeout(o.timeouts.Call),
+		mcpclient.WithProgress(asked.progress),
 	}
 	if err := checkPromptArguments(ctx, server.Client, o, opts); err != nil {
 		return p.fail(statusUsage, err)

@@ -25,6 +25,7 @@ func TestAct(t *testing.T) {
 	}{
 		"tool":            {both, []string{"FILE", "-server", "demo", "-call", "add", `{"a":1,"b":2}`}, statusFine, "1 + 2 = 3\n", ""},
 		"the only server": {servers(demo), []string{"-call", "add", "FILE", `{"a":1,"b":2}`}, statusFine, "1 + 2 = 3\n", ""},
+		"progress":        {both, []string{"FILE", "-server", "demo", "-call", "count", `{"to":1}`}, statusFine, "counted to 1\n", "mcpchain: progress: 1/1 counted to 1"},
 		"failing tool":    {both, []string{"-server", "odd", "-call", "shout"}, statusFailed, shown, "the server reports an error"},
 		"tool that asks":  {servers(`"w":{"command":"SELF","env":{"MCPCHAIN_INSPECT_ROLE":"wedge"}}`), []string{"-call", "picky"}, statusFailed, refusedForm, `connect with 2025-11-25, by -revision or "revision" in the file`},
 		"unknown tool":    {both, []string{"-server", "demo", "-call", "ad"}, statusMissing, "", `there is no tool "ad" to use (did you mean "add"?); there are "add", `},

@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/answers"
@@ -29,6 +31,8 @@ type questions struct {
 	w        io.Writer
 	shown    int // number of questions that were asked
 	declines int // number of questions that were declined
+
+	progressed time.Time // when progress was shown last
 }
 
 // options returns the options for the connection to a server. They declare roots, elicitation and sampling, because
@@ -47,6 +51,21 @@ func (q *questions) warn(line string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	_, _ = fmt.Fprintln(q.w, line)
+}
+
+// progress shows how far a call is, once a second at most.
+func (q *questions) progress(p mcp.Progress) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if time.Since(q.progressed) < time.Second {
+		return
+	}
+	q.progressed = time.Now()
+	text := strconv.FormatFloat(p.Progress, 'f', -1, 64)
+	if p.Total != nil {
+		text += "/" + strconv.FormatFloat(*p.Total, 'f', -1, 64)
+	}
+	_, _ = fmt.Fprintln(q.w, "mcpchain: progress:", line(text+" "+p.Message))
 }
 
 // elicit answers a form if -answer completes it, and declines other questions.
