@@ -60,7 +60,8 @@ func newScheduler(w *workers, n, limit int, linger time.Duration, hold func() fu
 func (s *scheduler) run(start func() ([]workItem, error), commit func() error, fail func(error)) error {
 	s.start, s.commit, s.fail = start, commit, fail
 	s.continued = make(chan error, 1)
-	defer s.clock.run()()
+	s.clock.start()
+	defer s.clock.stop()
 	return s.proceed()
 }
 

@@ -18,14 +18,15 @@ type stopwatch struct {
 	worked time.Duration  // the time until then
 }
 
-// run stops the time of the outer call whenever no call works, until end is called.
-func (w *stopwatch) run() (end func()) {
+// start stops the time of the outer call whenever no call works, until stop is called.
+func (w *stopwatch) start() {
 	if w.outer == nil {
 		w.outer = func() func() { return func() {} }
 	}
 	w.resume = w.outer()
-	return func() { w.resume() }
 }
+
+func (w *stopwatch) stop() { w.resume() }
 
 // begin counts the calls among work items.
 func (w *stopwatch) begin(all []workItem) {
