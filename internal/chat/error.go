@@ -54,7 +54,7 @@ type Error struct {
 	api          string // the API's name in the text; default: chatCompletion
 	cause        error
 	responses    bool   // the request was for the Responses API
-	suggestedURL string // a base URL with the right path, if the configured one lacks it or goes on
+	suggestedURL string // a base URL with the right path, if the configured one has another
 }
 
 func (e *Error) Error() string {
