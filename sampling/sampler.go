@@ -57,22 +57,28 @@ func New(cfg openai.ClientConfig, model string, opts *Options) (*Sampler, error)
 	}
 	o.Limits = o.Limits.withDefaults()
 	o.Models, o.Servers, o.Metadata = slices.Clone(o.Models), maps.Clone(o.Servers), slices.Clone(o.Metadata)
-	s := &Sampler{
+	return &Sampler{
 		chat:     client,
 		model:    model,
-		models:   o.Models,
+		models:   o.modelsAt(client, model),
 		options:  o,
 		governor: newGovernor(o.Limits),
+	}, nil
+}
+
+// modelsAt returns Options.Models, or else the given model alone, with their prices, and without the media that the client
+// cannot send.
+func (o *Options) modelsAt(client *chat.Client, given string) []Model {
+	models := slices.Clone(o.Models)
+	if len(models) == 0 {
+		models = []Model{{ID: given, Tools: true, Images: true, Audio: true}}
 	}
-	if len(s.models) == 0 {
-		s.models = []Model{{ID: model, Tools: true, Images: true, Audio: true}}
-	}
-	for i := range s.models {
-		m := &s.models[i]
+	for i := range models {
+		m := &models[i]
 		m.Images, m.Audio = m.Images && client.TakesImages(), m.Audio && client.TakesAudio()
 		m.price = o.price(m.ID)
 	}
-	return s, nil
+	return models
 }
 
 // SamplingCapability declares that requests may have tools.
