@@ -9,11 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/backoff"
 	"github.com/mcpchain/mcpchain/internal/excerpt"
-	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/redact"
-	"github.com/mcpchain/mcpchain/mcpclient/internal/results"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
@@ -54,43 +51,6 @@ func (c *conn) contentTypeError(resp *http.Response) error {
 
 func (c *conn) noBodyError(resp *http.Response) error {
 	return fmt.Errorf("%w: POST %s: HTTP status %d without a body in answer to a request", mcp.ErrInvalidResult, c.safeURL(), resp.StatusCode)
-}
-
-// deliverFailure passes the JSON-RPC error in a failed response to deliver: it is the server's answer,
-// unless it concerns more than this request. A code that only modern servers use is always an answer:
-// it says how to ask again. Without an answer the failure is the error.
-func (c *conn) deliverFailure(resp *http.Response, m *message, deliver func([]byte) bool) error {
-	failure := c.statusError(resp)
-	answer, err := jsonrpc.Parse(failure.raw)
-	if err != nil || answer.Error == nil {
-		return failure
-	}
-	m.sent.ErrorStatus = failure.Status
-	rpc, err := results.Error(answer.Error, c.Redact)
-	if err != nil {
-		return failure
-	}
-	failure.rpc = rpc
-	switch {
-	case rpc.Code == mcp.CodeMethodNotFound:
-		failure.session = "" // the status 404 is that of the method
-	case meansLostSession(failure.Status, rpc):
-		failure.session = resp.Request.Header.Get(sessionHeader)
-	}
-	if (results.OnlyModern(rpc) || !failure.concernsMore(m.sent.Opens)) && deliver(failure.raw) {
-		return nil
-	}
-	return failure
-}
-
-// codeServerError is the first of the codes that JSON-RPC leaves to servers.
-const codeServerError = -32000
-
-// meansLostSession reports whether an answer means that the server does not know the session. The
-// status should be 404, but servers modelled on the examples of the TypeScript SDK answer 400 with
-// "No valid session ID provided".
-func meansLostSession(status int, err *mcp.RPCError) bool {
-	return status == http.StatusBadRequest && err.Code == codeServerError && strings.Contains(strings.ToLower(err.Message), "session")
 }
 
 func mediaType(resp *http.Response) string {
@@ -167,85 +127,4 @@ func readErrorBody(body io.ReadCloser) []byte {
 	defer late.Stop()
 	raw, _ := io.ReadAll(io.LimitReader(body, maxErrorBody))
 	return raw
-}
-
-// statusError is the error of a response whose status is not 2xx.
-type statusError struct {
-	*transport.HTTPError
-
-	raw            []byte        // the body, up to 64 KiB
-	rpc            *mcp.RPCError // the error in the body, or nil
-	session        string        // the session that the server no longer knows, or ""
-	hadCredentials bool          // the request had credentials
-}
-
-// statusError reads the body of a failed response. A 404 to a request in a session means that the session is lost: after its
-// end the server "MUST respond to requests containing that session ID with HTTP 404 Not Found" (2025-11-25 transports).
-func (c *conn) statusError(resp *http.Response) *statusError {
-	raw := readErrorBody(resp.Body)
-	lost := ""
-	if resp.StatusCode == http.StatusNotFound {
-		lost = resp.Request.Header.Get(sessionHeader)
-	}
-	wait, _ := backoff.RetryAfter(resp.Header, time.Now())
-	return &statusError{
-		HTTPError: &transport.HTTPError{
-			Method:     resp.Request.Method,
-			URL:        c.safeURL(),
-			Status:     resp.StatusCode,
-			Body:       excerpt.Cut(c.Redact(strings.TrimSpace(string(raw)))),
-			RetryAfter: wait,
-		},
-		raw:            raw,
-		session:        lost,
-		hadCredentials: resp.Request.Header.Get("Authorization") != "",
-	}
-}
-
-// LostSession implements [wire.LostSessionError].
-func (e *statusError) LostSession() string { return e.session }
-
-// Unwrap returns the public part, and the JSON-RPC error that the response carried, if any.
-func (e *statusError) Unwrap() []error {
-	if e.rpc == nil {
-		return []error{e.HTTPError}
-	}
-	return []error{e.HTTPError, e.rpc}
-}
-
-// Error names the request, the status and the beginning of the body, and for 401 how to authorize.
-func (e *statusError) Error() string {
-	text := e.HTTPError.Error()
-	switch {
-	case e.Status == http.StatusUnauthorized && e.hadCredentials:
-		return text + " (the server does not take the credentials that were sent: have HTTP.Token renew them, or see package oauth)"
-	case e.Status == http.StatusUnauthorized:
-		return text + " (the server wants authorization: set HTTP.Token, or Authorization in HTTP.Header, as in \"Bearer TOKEN\"," +
-			" or see package oauth)"
-	}
-	return text
-}
-
-// suggestsOlderServer reports whether a server of 2024-11-05, which has no Streamable HTTP, answers
-// initialize with this status.
-func (e *statusError) suggestsOlderServer() bool {
-	return e.Status == http.StatusBadRequest || e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed
-}
-
-// concernsMore reports whether a failure concerns more than its request, which opens a session or not: the caller repeats
-// the request, gets another token, begins another session, or talks to the server in another way.
-func (e *statusError) concernsMore(opens bool) bool {
-	switch {
-	case backoff.IsTransient(e.Status), e.Status == http.StatusUnauthorized, e.Status == http.StatusForbidden:
-		return true
-	case opens && e.suggestsOlderServer():
-		return true
-	}
-	return e.session != ""
-}
-
-// meansNoStream reports whether the server says that it has no standalone stream. A 404 says so, too. But after the stream
-// wasOpen in a session, it says that this session is lost.
-func (e *statusError) meansNoStream(wasOpen bool) bool {
-	return e.Status == http.StatusMethodNotAllowed || e.Status == http.StatusNotFound && !(wasOpen && e.session != "")
 }
