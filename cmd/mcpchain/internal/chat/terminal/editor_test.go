@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 	"github.com/mcpchain/mcpchain/internal/check"
@@ -26,6 +27,18 @@ func TestTextUnderTheList(t *testing.T) {
 	check.Require(t, e.hasList(), "got no list")
 	e.update(tea.KeyPressMsg{Code: 'p', Mod: tea.ModCtrl})
 	check.That(t, !e.hasList() && e.text() == "hi", "got %q, with the list: %v", e.text(), e.hasList())
+}
+
+// A long item is cut in the middle, and within its column even where characters are wide.
+func TestLongItems(t *testing.T) {
+	m := menu{open: true}
+	for _, end := range []string{"one", "two", "三三"} {
+		m.items = append(m.items, screen.Item{Text: strings.Repeat("漢字/", 20) + end, About: "a"})
+	}
+	for i, row := range m.view(screen.Paint{}, 80)[:len(m.items)] {
+		end := strings.TrimPrefix(m.items[i].Text, strings.Repeat("漢字/", 20))
+		check.That(t, strings.Contains(row, end+" ") && ansi.StringWidth(row) <= 6+maxItem+3, "got %q, want the end %q", row, end)
+	}
 }
 
 // Nothing selects text, as a selection would not be visible, and the next key would replace it.

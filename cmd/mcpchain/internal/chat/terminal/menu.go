@@ -107,7 +107,11 @@ func (m *menu) view(paint screen.Paint, width int) (rows []string) {
 		if first+i == m.index {
 			mark, style = "› ", screen.Person
 		}
-		text := ansi.Truncate(item.Text, maxItem, "…")
+		text := item.Text
+		if width := ansi.StringWidth(text); width > maxItem { // URIs of a server often differ at the end
+			text = ansi.Truncate(text, maxItem/2, "") + ansi.TruncateLeft(text, width-maxItem/2+1, "…")
+		}
+		text = ansi.Truncate(text, maxItem, "")
 		text += strings.Repeat(" ", column-ansi.StringWidth(text))
 		row := "    " + paint.Text(style, mark+text)
 		if about := hosttext.Line(item.About, 200); about != "" {
