@@ -70,7 +70,10 @@ func (c *connector) onNotification(n *mcp.Notification) {
 
 func (c *connector) newSessions() *sessions {
 	renewals := renewal.New(c.life, func() bool { return c.link.Load().endErr() != nil })
-	return &sessions{peer: c.peer, renewals: renewals, forced: c.opts.Protocol.Revision != "", client: c}
+	return &sessions{
+		peer: c.peer, renewals: renewals, forced: c.opts.Protocol.Revision != "", client: c,
+		observed: func() bool { return c.standalone.isWanted() },
+	}
 }
 
 // beginSession begins a session on the current connection and restores what belonged to the

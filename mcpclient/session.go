@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/backoff"
@@ -17,7 +18,7 @@ const (
 	renewTimeout = 30 * time.Second
 
 	// renewPause is how long after a new session only a failed request starts another one. The end of
-	// the standalone stream and a failed message without a caller do not.
+	// the standalone stream and a failed message without a caller wait so long.
 	renewPause = time.Minute
 
 	// maxOwners bounds how often a message changes to a session of another user before it is sent,
@@ -32,11 +33,16 @@ const (
 type sessions struct {
 	*peer
 	renewals *renewal.Group
-	forced   bool // Options.Protocol.Revision is set
+	forced   bool        // Options.Protocol.Revision is set
+	observed func() bool // something waits for messages of the server
 	client   sessionClient
 
-	mu     sync.Mutex
-	probed time.Time // when the era was last probed
+	unfinished atomic.Bool // the current session has begun, and what belongs to it could not be restored
+
+	mu       sync.Mutex
+	probed   time.Time // when the era was last probed
+	lost     string    // the last session that was found lost without a caller
+	renewing bool      // renewUntilReady runs
 }
 
 // sessionClient is the part of a client that sessions need.
@@ -57,12 +63,17 @@ func lostSessionID(err error) (id string, ok bool) {
 	return lost.LostSession(), true
 }
 
-// awaitSession waits while a session or connection begins, regardless of the outcome. It returns
-// the era to use, which is not one that a handshake still tries.
+// awaitSession waits while a session or connection begins, regardless of the outcome, and begins another session if the
+// current one could not be restored. It returns the era to use, which is not one that a handshake still tries.
 func (s *sessions) awaitSession(ctx context.Context) (*eraBox, error) {
 	for {
 		if err := s.renewals.Wait(ctx); err != nil {
 			return nil, err
+		}
+		if s.unfinished.Load() && !s.renewals.Within(ctx) && s.life.IsOpen() {
+			if err := s.renewSession(ctx, s.link.Load().sessionID()); err != nil {
+				return nil, &unsentError{fmt.Errorf("%w: could not start a new session: %w", ErrSessionLost, err)}
+			}
 		}
 		era := s.era.Load()
 		settled := !s.renewals.UnderWay() && era == s.era.Load()
@@ -120,18 +131,53 @@ func (s *sessions) resendNotification(ctx context.Context, err error, renewed in
 }
 
 // renewIfLost begins a new session if err, of a message without a caller, says that the server has
-// forgotten its session, and reports whether it says so. It begins none right after another one: a
-// server that only refuses messages without a caller would get one session after the other.
+// forgotten its session, and reports whether it says so.
 func (s *sessions) renewIfLost(err error) (lost bool) {
 	id, lost := lostSessionID(err)
-	if lost && !s.renewals.Recent(renewPause) {
-		s.life.Start(func() {
-			if err := s.renewSession(backoff.Unattended(s.life.Context()), id); err != nil && !s.life.IsClosed() {
-				s.log.Warn("the server has forgotten the session, and could not start a new one", "error", err)
-			}
-		})
+	if lost {
+		s.renewLater(id, 0)
 	}
 	return lost
+}
+
+// renewLater replaces the session with this id without a caller, after so many failures.
+func (s *sessions) renewLater(id string, failures int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lost = id
+	if !s.renewing {
+		s.renewing = s.life.Start(func() { s.renewUntilReady(failures) })
+	}
+}
+
+// renewUntilReady replaces a lost session after growing waits, unless a caller has done so. It waits for renewPause after
+// another session: a server that only refuses messages without a caller would get one after the other.
+func (s *sessions) renewUntilReady(failures int) {
+	ctx := backoff.Unattended(s.life.Context())
+	for ; s.isLost(); failures++ {
+		wait := s.renewals.Pause(renewPause)
+		if failures > 0 {
+			wait = max(wait, relisten.Delay(failures-1))
+		}
+		if backoff.Sleep(ctx, wait) != nil {
+			return
+		}
+		if !s.isLost() {
+			return
+		}
+		err := s.renewSession(ctx, s.link.Load().sessionID())
+		if err != nil && s.life.IsOpen() {
+			s.log.Warn("the server has forgotten the session, and could not start a new one", "error", err)
+		}
+	}
+}
+
+// isLost reports whether renewUntilReady has to replace the current session. If not, it ends.
+func (s *sessions) isLost() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.renewing = s.unfinished.Load() || s.lost != "" && s.lost == s.link.Load().sessionID()
+	return s.renewing
 }
 
 // isSpuriousRefusal reports whether err refuses the current revision but lists it, as one of
@@ -208,5 +254,16 @@ func (s *sessions) replace(ctx context.Context, id string, begin func(context.Co
 	if s.renewals.Within(ctx) {
 		return errors.New("new session was lost, too")
 	}
-	return s.renewals.Renew(ctx, func() bool { return s.link.Load().sessionID() == id }, begin)
+	isCurrent := func() bool { return s.link.Load().sessionID() == id }
+	return s.renewals.Renew(ctx, isCurrent, func(ctx context.Context) (err error) {
+		err = renewal.ErrExited
+		defer func() {
+			s.unfinished.Store(err != nil && (s.unfinished.Load() || !isCurrent()))
+			if err != nil && s.observed() {
+				s.renewLater(id, 1)
+			}
+		}()
+		err = begin(ctx)
+		return err
+	})
 }

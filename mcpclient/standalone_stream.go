@@ -121,7 +121,7 @@ func (s *standaloneStream) listen(ctx context.Context, l *link, onReady func()) 
 // onEnd is called when the standalone stream has ended for good. The server may have forgotten
 // the session while there were no calls.
 func (s *standaloneStream) onEnd(err error) {
-	recent := s.sessions.renewals.Recent(renewPause)
+	recent := s.sessions.renewals.Pause(renewPause) > 0
 	if !s.sessions.renewIfLost(err) || recent {
 		s.log.Warn("the server's standalone stream ended", "error", err)
 	}

@@ -407,6 +407,32 @@ func TestNewSessionWatchesLater(t *testing.T) {
 	})
 }
 
+// A session in which not all could be restored is replaced: before the next call, or without one after a while.
+func TestNewSessionIsNotFinished(t *testing.T) {
+	for name, wait := range map[string]func(context.Context, *mcpclient.Client) error{
+		"call": func(ctx context.Context, c *mcpclient.Client) error { return c.Ping(ctx) },
+		"time": func(context.Context, *mcpclient.Client) error { time.Sleep(2 * time.Minute); return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			watching(t, func(t *testing.T, c *mcpclient.Client, s *sessionServer) {
+				sub := subscribed(t, t.Context(), c, onResources("file:///a"))
+				s.on("notifications/initialized", func(w http.ResponseWriter, r *http.Request, _ message) bool {
+					busy := r.Header.Get("Mcp-Session-Id") == "s-2"
+					if busy {
+						w.WriteHeader(http.StatusServiceUnavailable)
+					}
+					return busy
+				})
+				s.forget()
+				wantBoth(t, c.Ping(t.Context()), mcpclient.ErrSessionLost, "HTTP status 503")
+				check.Must(t, wait(t.Context(), c))
+				has(t, s.seen(), "resources/subscribe s-3 2025-11-25", true)
+				wantChanges(t, sub, stale)
+			})
+		})
+	}
+}
+
 // A session that is lost while the resources are watched again is followed by another one, which watches them.
 func TestNewSessionIsLostWhileItWatches(t *testing.T) {
 	watching(t, func(t *testing.T, c *mcpclient.Client, s *sessionServer) {

@@ -22,7 +22,7 @@ type Group struct {
 	current atomic.Pointer[renewal] // in progress, or nil; modified with mu held
 
 	mu    sync.Mutex
-	ended time.Time // when the last one ended
+	ended time.Time // when the last one ended that succeeded
 }
 
 // New returns a group, which uses goroutines of the lifecycle. dead reports whether the current
@@ -123,17 +123,17 @@ func (g *Group) finished(running *renewal) bool {
 	if running.err == nil && g.dead() {
 		return false
 	}
-	if g.current.CompareAndSwap(running, nil) {
+	if g.current.CompareAndSwap(running, nil) && running.err == nil {
 		g.ended = time.Now()
 	}
 	return true
 }
 
-// Recent reports whether the last renewal ended less than d ago.
-func (g *Group) Recent(d time.Duration) bool {
+// Pause returns what is left of d after the last renewal that succeeded.
+func (g *Group) Pause(d time.Duration) time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return time.Since(g.ended) < d
+	return max(0, d-time.Since(g.ended))
 }
 
 // askersContext is the context of a renewal with the values of a request.

@@ -58,7 +58,7 @@ func TestRenewalLasts(t *testing.T) {
 		r.dead = func() bool { return *runs < 3 }
 		check.NoError(t, r.Renew(t.Context(), always, begin))
 		check.Equal(t, "runs", *runs, 3)
-		check.Equal(t, "recent", r.Recent(time.Minute), true)
+		check.Equal(t, "pause", r.Pause(time.Minute), time.Minute)
 	})
 }
 
