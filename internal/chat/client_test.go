@@ -280,6 +280,21 @@ func TestRefusedFields(t *testing.T) {
 	}
 }
 
+// A model that refuses one effort may take another.
+func TestRefusedEffort(t *testing.T) {
+	h := refusing(t, answering(plainAnswer), map[string]string{`"xhigh"`: "Unsupported value: 'reasoning_effort' does not support 'xhigh' with this model."})
+	c := h.client(t, "http://memhttp.test/v1", &Options{Retries: -1})
+	for i, tt := range []struct {
+		effort, sent string
+		asked        int
+	}{{"xhigh", "", 2}, {"low", `"reasoning_effort":"low"`, 3}, {"xhigh", "", 4}} {
+		got := check.Value(c.Complete(t.Context(), &Request{Model: "m", Messages: hello().Messages, ReasoningEffort: tt.effort}))(t)
+		isSent := strings.Contains(h.Last(), "reasoning_effort")
+		check.That(t, h.Asked() == tt.asked && isSent == (tt.sent != "") && strings.Contains(h.Last(), tt.sent) && isSent == (got.Warning == ""),
+			"request %d: asked %d times, want %d; the last one was %s, with the warning %q", i, h.Asked(), tt.asked, h.Last(), got.Warning)
+	}
+}
+
 // Models differ in the name of the bound of a reply. A host that refuses both is asked with the other one once.
 func TestRefusedBound(t *testing.T) {
 	openai := map[string]string{`"max_tokens"`: "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."}

@@ -58,6 +58,7 @@ type draft struct {
 	messages     []chatMessage // messages for Chat Completions
 	hasReasoning bool          // a message has reasoning
 	endpoint     string        // [Chat] or [Responses]
+	wantedEffort string        // as the caller asks for it
 
 	names     *names
 	ids       map[string]bool // tool call ids of the conversation
@@ -168,7 +169,8 @@ func (d *draft) encodeChat(r *Request, rule modelRule) error {
 
 // effort returns the effort of a request, "" if the model refuses it.
 func (d *draft) effort(r *Request) string {
-	if !d.profile.NoEffort || r.ReasoningEffort == "" {
+	d.wantedEffort = r.ReasoningEffort
+	if r.ReasoningEffort == "" || !slices.Contains(d.profile.RefusedEfforts, r.ReasoningEffort) {
 		return r.ReasoningEffort
 	}
 	d.warn(fmt.Sprintf("the model %s does not take the effort %s: it is left out", excerpt.Cut(r.Model), excerpt.Cut(r.ReasoningEffort)))

@@ -47,8 +47,8 @@ type Profile struct {
 	Audio     bool            // accepts sounds in messages of the user, in OpenAI's form
 	Metadata  metadataSupport
 
+	RefusedEfforts []string
 	NeedsMaxTokens bool // a request needs a bound of the reply
-	NoEffort       bool // the effort is refused
 	NoTemperature  bool // temperature and top_p are refused
 	NoPenalties    bool // the penalties are refused
 	NoStop         bool // stop sequences are refused

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -42,8 +43,9 @@ func (d *draft) adapt(failure *Error) *Profile {
 	switch {
 	case !failure.refusesInput():
 		return nil
-	case isRefused(effortName) && !p.NoEffort && (sent("reasoning_effort") || sent("reasoning")) && !strings.Contains(failure.Message, "tools"):
-		p.NoEffort = true
+	case isRefused(effortName) && !slices.Contains(p.RefusedEfforts, d.wantedEffort) &&
+		(sent("reasoning_effort") || sent("reasoning")) && !strings.Contains(failure.Message, "tools"):
+		p.RefusedEfforts = append(slices.Clip(p.RefusedEfforts), d.wantedEffort)
 	case d.endpoint == Responses:
 		return nil
 	case failure.needsMaxTokens() && !sent(p.tokenField()):
