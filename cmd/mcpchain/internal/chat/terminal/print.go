@@ -134,7 +134,7 @@ func nextPortion(lines []string, width, room int) (portion, rest []string) {
 		if i > 0 {
 			return portion, lines[i:]
 		}
-		end := room*width - 1 // the last column stays free, see printable
+		end := max(2, room*width-1) // the last column stays free, see printable; a character may take two
 		return []string{ansi.Cut(line, 0, end)}, append([]string{ansi.Cut(line, end, ansi.StringWidth(line))}, lines[1:]...)
 	}
 	return portion, nil

@@ -10,6 +10,20 @@ import (
 	"github.com/mcpchain/mcpchain/internal/check"
 )
 
+// Also on a screen that is as narrow as a character, the lines come to an end.
+func TestNarrowScreen(t *testing.T) {
+	for width := 1; width <= 3; width++ {
+		rest, got := []string{"日本語 text"}, ""
+		for n := 0; len(rest) > 0 && n < 20; n++ {
+			var portion []string
+			portion, rest = nextPortion(rest, width, 1)
+			got += strings.Join(portion, "")
+		}
+		got = strings.ReplaceAll(got, " ", "")
+		check.That(t, len(rest) == 0 && got == "日本語text", "%d columns: got %q, and %q is left", width, got, rest)
+	}
+}
+
 // No portion is higher than the room, whatever the lengths of the lines, and nothing is lost.
 func TestNextPortion(t *testing.T) {
 	const width, room = 10, 4
