@@ -156,6 +156,7 @@ function show(id) {
 
 // keepDrafts keeps what is written in case of a reload, for the same user alone. A browser may have no such place.
 function keepDrafts() {
+  if (open === undefined) return; // those of before are still kept
   drafts.set(open, question.value);
   try { sessionStorage.setItem("drafts", JSON.stringify({ of: byId("user").textContent, all: [...drafts] })); } catch { /* they are lost */ }
 }
