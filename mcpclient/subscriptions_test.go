@@ -433,6 +433,30 @@ func TestNewSessionIsNotFinished(t *testing.T) {
 	}
 }
 
+// A server that does not answer when it is asked again later is asked once more, and keeps no other subscription from its
+// turn.
+func TestNewSessionWatchesAfterSilence(t *testing.T) {
+	watching(t, func(t *testing.T, c *mcpclient.Client, s *sessionServer) {
+		sub := subscribed(t, t.Context(), c, onResources("file:///a"))
+		asked, silent := 0, make(chan bool)
+		s.on("resources/subscribe", func(w http.ResponseWriter, r *http.Request, _ message) bool {
+			switch asked++; {
+			case asked < 10:
+				w.WriteHeader(http.StatusServiceUnavailable)
+			case asked == 10:
+				close(silent)
+				<-r.Context().Done()
+			}
+			return asked <= 10
+		})
+		s.forget()
+		ping(t, t.Context(), c)
+		<-silent
+		subscribed(t, t.Context(), c, onResources("file:///b"))
+		wantChanges(t, sub, stale, mcp.Change{Kind: mcp.ResourceUpdated, URI: "file:///a"})
+	})
+}
+
 // A session that is lost while the resources are watched again is followed by another one, which watches them.
 func TestNewSessionIsLostWhileItWatches(t *testing.T) {
 	watching(t, func(t *testing.T, c *mcpclient.Client, s *sessionServer) {

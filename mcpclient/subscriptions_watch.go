@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/mcpchain/mcpchain/internal/backoff"
 	"github.com/mcpchain/mcpchain/internal/excerpt"
@@ -126,9 +127,7 @@ func (l *subscriptions) watchAgain(ctx context.Context) error {
 		return err
 	}
 	_, wanted := l.watchedResources()
-	l.mu.Lock()
-	l.requested = nil
-	l.mu.Unlock()
+	later := l.forget()
 	release()
 	defer l.publish(mcp.Change{Kind: mcp.Stale})
 	for _, uri := range slices.Sorted(maps.Keys(wanted)) {
@@ -137,7 +136,7 @@ func (l *subscriptions) watchAgain(ctx context.Context) error {
 		case endsSession(err) || ctx.Err() != nil && err != nil:
 			return err
 		case isPassing(err):
-			l.life.StartSending(func() { l.watchLater(uri, err) })
+			l.life.StartSending(func() { l.watchLater(later, uri, err) })
 		default:
 			l.watched(uri, err)
 		}
@@ -145,14 +144,22 @@ func (l *subscriptions) watchAgain(ctx context.Context) error {
 	return nil
 }
 
-// watchLater asks the server after growing waits to watch a resource, until it answers, nothing subscribes to the
-// resource, or the session ends: the next one asks again. It does nothing if it is running for the resource.
-func (l *subscriptions) watchLater(uri string, err error) {
-	if !l.beginLater(uri) {
-		return
+// forget records that the server watches nothing. The context is that of watchLater, until the server forgets again.
+func (l *subscriptions) forget() context.Context {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.requested = nil
+	if l.endLater != nil {
+		l.endLater()
 	}
-	defer l.endLater(uri)
-	ctx := backoff.Unattended(l.life.Context())
+	var later context.Context
+	later, l.endLater = context.WithCancel(backoff.Unattended(l.life.Context()))
+	return later
+}
+
+// watchLater asks the server after growing waits to watch a resource, until it answers, nothing subscribes to the
+// resource, or the session ends: the next one asks again.
+func (l *subscriptions) watchLater(ctx context.Context, uri string, err error) {
 	for failures := 0; isPassing(err); failures++ {
 		wait := max(relisten.Delay(failures), backoff.Spread(streamable.RetryAfter(err)))
 		if backoff.Sleep(ctx, wait) != nil {
@@ -161,38 +168,31 @@ func (l *subscriptions) watchLater(uri string, err error) {
 		if _, wanted := l.watchedResources(); !wanted[uri] {
 			return
 		}
-		err = l.watch(ctx, []string{uri}, &callOptions{}, l.sessions)
+		err = l.watchWithin(ctx, uri)
 	}
-	if endsSession(err) || !l.life.IsOpen() {
+	if endsSession(err) || ctx.Err() != nil || !l.life.IsOpen() {
 		return
 	}
 	l.watched(uri, err)
 	l.publish(mcp.Change{Kind: mcp.ResourceUpdated, URI: uri}) // it may have changed meanwhile
 }
 
-func (l *subscriptions) beginLater(uri string) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.later[uri] {
-		return false
-	}
-	if l.later == nil {
-		l.later = map[string]bool{}
-	}
-	l.later[uri] = true
-	return true
+// laterTimeout bounds a request of watchLater, so that a server that does not answer leaves other requests time for
+// their turn.
+const laterTimeout = 10 * time.Second
+
+func (l *subscriptions) watchWithin(ctx context.Context, uri string) error {
+	ctx, cancel := context.WithTimeout(ctx, laterTimeout)
+	defer cancel()
+	return l.watch(ctx, []string{uri}, &callOptions{}, l.sessions)
 }
 
-func (l *subscriptions) endLater(uri string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	delete(l.later, uri)
-}
-
-// isPassing reports whether the server could not be asked for a temporary reason.
+// isPassing reports whether the server could not be asked for a temporary reason, or has not answered.
 func isPassing(err error) bool {
-	status, ok := errors.AsType[*transport.HTTPError](err)
-	return ok && backoff.IsTransient(status.Status) && status.Status != http.StatusNotImplemented || wraps[*transport.BrokenError](err)
+	if status, ok := errors.AsType[*transport.HTTPError](err); ok {
+		return backoff.IsTransient(status.Status) && status.Status != http.StatusNotImplemented
+	}
+	return wraps[*transport.BrokenError](err) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // watched handles the outcome of asking to watch a resource again.
