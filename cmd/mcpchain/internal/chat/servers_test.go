@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"image"
 	"image/color"
@@ -23,7 +22,9 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpchain/mcpchain/internal/testenv"
 	"github.com/mcpchain/mcpchain/internal/tryout"
+	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
 // pidFile is the variable with the name of the file for a server's process id.
@@ -94,12 +95,10 @@ func serveBadly(how string) {
 	_ = s.Run(context.Background(), &sdk.StdioTransport{}) // ends with the input
 }
 
-// said returns the result of a tool.
 func said(text string) (*sdk.CallToolResult, any, error) {
 	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}}, nil, nil
 }
 
-// addText adds a tool without arguments.
 func addText(s *sdk.Server, name string, text func() string) {
 	sdk.AddTool(s, &sdk.Tool{Name: name}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
 		return said(text())
@@ -133,14 +132,8 @@ func serveSkill() {
 		"server/discover": `{"supportedVersions":["2026-07-28"],"capabilities":{"resources":{},"extensions":{"io.modelcontextprotocol/skills":{}}}}`,
 		"skills/list":     `{"skills":[{"uri":"skill://pdf/SKILL.md","frontmatter":{"name":"pdf","description":"Fills forms."},"resources":[{"uri":"skill://pdf/SKILL.md","digest":"sha256:0000000000000000000000000000000000000000000000000000000000000000","size":1}]}]}`,
 	}
-	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
-		var m struct {
-			ID     json.RawMessage
-			Method string
-		}
-		if json.Unmarshal(in.Bytes(), &m) == nil && m.ID != nil {
-			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, cmp.Or(answers[m.Method], "{}"))
-		}
+	if conn, err := (&mcpclient.IO{Reader: os.Stdin, Writer: os.Stdout}).Dial(context.Background()); err == nil {
+		testenv.Answer(conn, func(m *testenv.Message) string { return `"result":` + cmp.Or(answers[m.Method], "{}") })
 	}
 }
 

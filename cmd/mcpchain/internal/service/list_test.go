@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"testing"
 	"time"
@@ -93,11 +92,7 @@ func TestAnsweredQuestion(t *testing.T) {
 				return err
 			},
 		} {
-			r := httptest.NewRequestWithContext(t.Context(), "GET", "http://localhost"+path, nil)
-			r.Header.Set("Authorization", "Bearer demo-ada")
-			w := httptest.NewRecorder()
-			s.routes().ServeHTTP(w, r)
-			check.Must(t, read(w.Body.Bytes()))
+			check.Must(t, read(s.recorded(t, "GET", "http://localhost"+path, "").Body.Bytes()))
 		}
 		return listed, shown
 	}

@@ -70,11 +70,7 @@ func TestSecureProxy(t *testing.T) {
 	for _, tt := range []struct{ from, proto, want string }{
 		{"192.0.2.7:1", "https", "max-age=31536000"}, {"192.0.2.7:1", "http", ""}, {"198.51.100.7:1", "https", ""},
 	} {
-		r := httptest.NewRequestWithContext(t.Context(), "GET", "/healthz", nil)
-		r.RemoteAddr = tt.from
-		r.Header.Set("X-Forwarded-Proto", tt.proto)
-		w := httptest.NewRecorder()
-		s.routes().ServeHTTP(w, r)
+		w := s.recorded(t, "GET", "/healthz", "", func(r *http.Request) { r.RemoteAddr, r.Header["X-Forwarded-Proto"] = tt.from, []string{tt.proto} })
 		check.Equal(t, tt, w.Header().Get("Strict-Transport-Security"), tt.want)
 	}
 }
@@ -86,24 +82,14 @@ func TestDemoHost(t *testing.T) {
 		"localhost:8080": http.StatusOK, "127.0.0.1": http.StatusOK, "[::1]:8080": http.StatusOK,
 		"evil.test:8080": http.StatusMisdirectedRequest, "127.0.0.1.evil.test": http.StatusMisdirectedRequest,
 	} {
-		r := httptest.NewRequestWithContext(t.Context(), "GET", "http://"+host+"/runs", nil)
-		r.Header.Set("Authorization", "Bearer demo-ada")
-		w := httptest.NewRecorder()
-		s.routes().ServeHTTP(w, r)
-		check.Equal(t, host, w.Code, want)
+		check.Equal(t, host, s.recorded(t, "GET", "http://"+host+"/runs", "").Code, want)
 	}
 }
 
 // TestStoreAway has a store that does not answer: that is not a failure of the service.
 func TestStoreAway(t *testing.T) {
 	s, _ := assembled(t, settings(t))
-	get := func(method, path, body string) int {
-		r := httptest.NewRequestWithContext(t.Context(), method, "http://localhost"+path, strings.NewReader(body))
-		r.Header.Set("Authorization", "Bearer demo-ada")
-		w := httptest.NewRecorder()
-		s.routes().ServeHTTP(w, r)
-		return w.Code
-	}
+	get := func(method, path, body string) int { return s.recorded(t, method, "http://localhost"+path, body).Code }
 	check.Equal(t, "healthz", get("GET", "/healthz", ""), http.StatusNoContent)
 	check.Must(t, s.db.Close())
 	for _, request := range [][3]string{
@@ -149,8 +135,7 @@ func TestModelAway(t *testing.T) {
 			t.Setenv("OPENAI_API_KEY", "a-secret-key")
 			t.Setenv("OPENAI_MODEL", tryout.ModelName)
 			p := person{t, start(t, settings(t), nil), "demo-ada"}
-			id := p.run("hi")
-			got := p.settled(id)
+			got := p.settled(p.run("hi"))
 			check.That(t, got.Status == tt.want && strings.Contains(got.Error, tt.says) && (tt.says != "" || got.Error == "") && asked.Load() == tt.asked,
 				"got %s %q after %d requests, want %s %q after %d", got.Status, got.Error, asked.Load(), tt.want, tt.says, tt.asked)
 			check.That(t, !strings.Contains(got.Error, "secret"), "%s shows the key", got.Error)
@@ -249,7 +234,6 @@ func TestHangup(t *testing.T) {
 	check.NoError(t, <-over)
 }
 
-// passedLog passes lines on.
 type passedLog struct{ written chan string }
 
 func (l *passedLog) Write(p []byte) (int, error) {
@@ -285,8 +269,7 @@ func TestServersOfHealth(t *testing.T) {
 
 // A file of users that cannot be read is a mistake of the command line, and the error names the flag.
 func TestMissingUsers(t *testing.T) {
-	o := settings(t, "-users", filepath.Join(t.TempDir(), "users"))
-	_, err := assemble(t.Context(), o, slog.New(slog.DiscardHandler))
+	_, err := assemble(t.Context(), settings(t, "-users", filepath.Join(t.TempDir(), "users")), slog.New(slog.DiscardHandler))
 	status := cli.Status(err, io.Discard)
 	check.That(t, status == cli.StatusUsage && strings.Contains(fmt.Sprint(err), "-users: open "), "got status %d, %v", status, err)
 }

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -40,8 +41,7 @@ func settings(t testing.TB, flags ...string) *options {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "runs.db")
 	flags = slices.Concat([]string{"-store", file, "-lease", "1m", "-grace", "1ms"}, byTemporal(file), flags)
-	o := check.Value(parse(flags, io.Discard))(t)
-	return o
+	return check.Value(parse(flags, io.Discard))(t)
 }
 
 // byTemporal are the flags that have a Temporal server drive the runs of a database, if the environment names
@@ -81,7 +81,6 @@ func startLogging(t testing.TB, o *options, log *slog.Logger, changes ...func(*s
 	return "http://" + listener.Addr().String()
 }
 
-// person is a user at a service.
 type person struct {
 	t          testing.TB
 	url, token string
@@ -95,8 +94,7 @@ func (p person) request(ctx context.Context, method, path, body string, headers 
 	for pair := range slices.Chunk(headers, 2) {
 		req.Header.Set(pair[0], pair[1])
 	}
-	resp := check.Value(http.DefaultClient.Do(req))(p.t)
-	return resp
+	return check.Value(http.DefaultClient.Do(req))(p.t)
 }
 
 // do sends a request, and reads the response into out if there is one.
@@ -145,7 +143,6 @@ func (a aside) Fatalf(format string, values ...any) {
 	runtime.Goexit()
 }
 
-// run begins a run.
 func (p person) run(input string) (id string) {
 	p.t.Helper()
 	var begun struct{ Run, Error string }
@@ -154,7 +151,6 @@ func (p person) run(input string) (id string) {
 	return begun.Run
 }
 
-// state is the state of a run.
 func (p person) state(id string) (v runJSON) {
 	p.t.Helper()
 	code, _ := p.do("GET", "/runs/"+id, "", &v)
@@ -162,7 +158,6 @@ func (p person) state(id string) (v runJSON) {
 	return v
 }
 
-// event is one of a stream.
 type event struct{ id, data, Type string }
 
 // follow reads the events of a run after one, until a condition holds.
@@ -186,7 +181,6 @@ func (p person) follow(id, last string, until func(event) bool) (all []event) {
 	}
 }
 
-// is waits for an event of a type.
 func is(name string) func(event) bool { return func(e event) bool { return e.Type == name } }
 
 // settled waits until a run is over or waits, by its events.
@@ -214,7 +208,6 @@ func ids(events []event) string {
 	return strings.Join(all, " ")
 }
 
-// inFile writes a file, and returns its path.
 func inFile(t *testing.T, name, text string) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), name)
@@ -238,4 +231,17 @@ func assembled(t *testing.T, o *options) (*service, *bytes.Buffer) {
 	s := check.Value(assemble(t.Context(), o, slog.New(slog.NewTextHandler(log, nil))))(t)
 	t.Cleanup(s.close)
 	return s, log
+}
+
+// recorded is the response to a request of demo user Ada, without a network.
+func (s *service) recorded(t *testing.T, method, url, body string, change ...func(*http.Request)) *httptest.ResponseRecorder {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	r.Header.Set("Authorization", "Bearer demo-ada")
+	for _, c := range change {
+		c(r)
+	}
+	w := httptest.NewRecorder()
+	s.routes().ServeHTTP(w, r)
+	return w
 }

@@ -1,13 +1,10 @@
 package talk
 
 import (
-	"bufio"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 	"testing"
@@ -112,32 +109,25 @@ func TestDeathsAreTold(t *testing.T) {
 	})
 }
 
-// skilled serves a server with a skill. It calls listing before it lists the skill.
-func skilled(in io.Reader, out io.Writer, listing func()) {
+// skilled is a server with a skill. It calls listing before it lists the skill.
+func skilled(listing func()) mcpclient.Transport {
 	answers := map[string]string{
 		"server/discover": `{"supportedVersions":["2026-07-28"],"capabilities":{"resources":{},"extensions":{"io.modelcontextprotocol/skills":{}}}}`,
 		"skills/list":     `{"skills":[{"uri":"skill://pdf/SKILL.md","frontmatter":{"name":"pdf","description":"Fills forms."},"resources":[{"uri":"skill://pdf/SKILL.md","digest":"sha256:0000000000000000000000000000000000000000000000000000000000000000","size":1}]}]}`,
 	}
-	for lines := bufio.NewScanner(in); lines.Scan(); {
-		var m struct {
-			ID     json.RawMessage
-			Method string
+	transport, conn := mcpclient.Pipe()
+	go testenv.Answer(conn, func(m *testenv.Message) string {
+		if m.Method == "skills/list" {
+			listing()
 		}
-		if json.Unmarshal(lines.Bytes(), &m) == nil && m.ID != nil {
-			if m.Method == "skills/list" {
-				listing()
-			}
-			fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, cmp.Or(answers[m.Method], "{}"))
-		}
-	}
+		return `"result":` + cmp.Or(answers[m.Method], "{}")
+	})
+	return transport
 }
 
 // A person who interrupts the list of skills does not make servers lose theirs.
 func TestSkillsThatAreInterrupted(t *testing.T) {
-	fromClient, toServer := io.Pipe()
-	fromServer, toClient := io.Pipe()
-	go skilled(fromClient, toClient, func() {})
-	tools := check.Value(adapter.Open(t.Context(), []adapter.Server{{Name: "office", Transport: &mcpclient.IO{Reader: fromServer, Writer: toServer}}}, nil))(t)
+	tools := check.Value(adapter.Open(t.Context(), []adapter.Server{{Name: "office", Transport: skilled(func() {})}}, nil))(t)
 	defer tools.Close()
 	screen := typist.New(t)
 	i := &instructions{screen: screen, connections: &connections{toolset: tools}}
@@ -151,14 +141,11 @@ func TestSkillsThatAreInterrupted(t *testing.T) {
 
 // A person who interrupts a command while it lists skills is told so.
 func TestCommandThatIsInterrupted(t *testing.T) {
-	fromClient, toServer := io.Pipe()
-	fromServer, toClient := io.Pipe()
 	screen, interrupts := typist.New(t), new(Interrupts)
 	interrupts.begin(screen)
-	go skilled(fromClient, toClient, interrupts.Interrupt)
 	tools := check.Value(adapter.Open(t.Context(), nil, nil))(t)
 	defer tools.Close()
-	office := adapter.Server{Name: "office", Transport: &mcpclient.IO{Reader: fromServer, Writer: toServer}}
+	office := adapter.Server{Name: "office", Transport: skilled(interrupts.Interrupt)}
 	s := newSession(Config{
 		Screen: screen, Interrupts: interrupts, Servers: &Servers{Good: []adapter.Server{office}},
 		Model: &Model{current: models.Model{Name: "m", BaseURL: "http://model.test/v1"}},

@@ -22,6 +22,14 @@ import (
 
 var show = []string{"show", `{}`}
 
+// adas is the view of Ada's only call, and where it is.
+func adas(t *testing.T) (w *world, v *shown, id string, at place) {
+	t.Helper()
+	w = newWorld(t, agenttest.CallTools(show...), agenttest.Say("There."))
+	id, calls := w.converse("Ada")
+	return w, w.show("Ada", "w", id, calls[0]), id, calls[0]
+}
+
 const from = "[Written by the view of the server shop, which I was shown:]\n"
 
 // "Host SHOULD provide the context to the model in future turns": the last one, once, before the next question, also
@@ -129,9 +137,7 @@ func TestUsersAreApart(t *testing.T) {
 // A call that must not be repeated is a run, also if no person is asked about it: else a process
 // that ends before the result would know nothing of it. A view that makes many leaves the latest.
 func TestCallsThatMustNotBeRepeated(t *testing.T) {
-	w := newWorld(t, agenttest.CallTools(show...), agenttest.Say("There."))
-	id, calls := w.converse("Ada")
-	v := w.show("Ada", "w", id, calls[0])
+	w, v, id, _ := adas(t)
 	runs := func() (n int) {
 		t.Helper()
 		for _, err := range w.store.List(t.Context(), record.Query{Tenant: "Ada", Agents: []string{"web-view"}}) {
@@ -155,9 +161,7 @@ func TestCallsThatMustNotBeRepeated(t *testing.T) {
 
 // A program that ends asks nobody about the calls of its views: their results would go nowhere. So does the next one.
 func TestProgramEndsDuringAQuestion(t *testing.T) {
-	w := newWorld(t, agenttest.CallTools(show...), agenttest.Say("There."))
-	id, calls := w.converse("Ada")
-	v := w.show("Ada", "w", id, calls[0])
+	w, v, id, _ := adas(t)
 	v.request("tools/call", `{"name":"pay","arguments":{}}`)
 	call, _ := w.asked("Ada", id)
 	go v.agrees()
@@ -169,9 +173,7 @@ func TestProgramEndsDuringAQuestion(t *testing.T) {
 
 // A page that is loaded again shows the view again, which repeats its calls: its user is not asked about the earlier ones.
 func TestPageIsGone(t *testing.T) {
-	w := newWorld(t, agenttest.CallTools(show...), agenttest.Say("There."))
-	id, calls := w.converse("Ada")
-	v := w.show("Ada", "w", id, calls[0])
+	w, v, id, _ := adas(t)
 	v.request("tools/call", `{"name":"pay","arguments":{}}`)
 	call, _ := w.asked("Ada", id)
 	check.Must(t, w.views.End(t.Context(), "Ada", v.opened.Session, true))
@@ -184,9 +186,7 @@ func TestPageIsGone(t *testing.T) {
 
 // A page that has lost the answer says the messages again, and others with them: the view's session gets each once.
 func TestSaidAgain(t *testing.T) {
-	w := newWorld(t, agenttest.CallTools(show...), agenttest.Say("There."))
-	id, calls := w.converse("Ada")
-	v := w.show("Ada", "w", id, calls[0])
+	w, v, _, _ := adas(t)
 	var batch []json.RawMessage
 	for n := range 3 {
 		batch = append(batch, json.RawMessage(fmt.Sprintf(`{"jsonrpc":"2.0","id":"ping %d","method":"ping"}`, n)))
@@ -257,12 +257,10 @@ func TestSignOutKeepsOtherConversations(t *testing.T) {
 	})
 }
 
-// agrees has the view agree to its end.
 func (v *shown) agrees() {
 	v.send(`{"jsonrpc":"2.0","id":` + v.hears("ui/resource-teardown") + `,"result":{}}`)
 }
 
-// isGone waits for the end of the view in its window.
 func (v *shown) isGone(name string) {
 	v.t.Helper()
 	for e := v.stream.next(v.t); e.kind != "view-closed"; e = v.stream.next(v.t) {
@@ -294,9 +292,7 @@ func testTeardown(t *testing.T, w *world, name, id string, at place, end func())
 // A later stream of a window takes all that the window has not seen. A window that was forgotten
 // begins its numbers again, and says so.
 func TestStreams(t *testing.T) {
-	w := newWorld(t, agenttest.CallTools(show...), agenttest.Say("There."))
-	id, calls := w.converse("Ada")
-	v := w.show("Ada", "w", id, calls[0])
+	w, v, id, at := adas(t)
 	first := v.stream
 	v.stream = w.watch("Ada", "w")
 	check.Equal(t, "", v.stream.next(t).kind, "view-life")
@@ -319,6 +315,6 @@ func TestStreams(t *testing.T) {
 	v.isGone("ended")
 	v.stream.end()
 	<-v.stream.over
-	again := w.show("Ada", "w", id, calls[0])
+	again := w.show("Ada", "w", id, at)
 	check.That(t, again.opened.Life != v.opened.Life, "a window that was forgotten has the same life")
 }

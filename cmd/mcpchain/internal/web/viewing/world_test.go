@@ -259,7 +259,6 @@ func (v *shown) message() (method, id, raw string) {
 	}
 }
 
-// hears waits for a message of a method.
 func (v *shown) hears(method string) (id string) {
 	v.t.Helper()
 	for {
@@ -324,7 +323,6 @@ func (w *world) asked(user, conversation string) (call, question string) {
 	return call, question
 }
 
-// allow allows a call of a user's view, for a scope.
 func (w *world) allow(user, conversation, scope string) {
 	w.t.Helper()
 	call, question := w.asked(user, conversation)
