@@ -20,7 +20,6 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// only are the lines that have a word.
 func only(lines []string, word string) []string {
 	return slices.DeleteFunc(slices.Clone(lines), func(line string) bool { return !strings.Contains(line, word) })
 }
@@ -260,6 +259,5 @@ func TestCallBesideAnOpenForm(t *testing.T) {
 			return q.Allow(), nil
 		}},
 	})
-	got := check.Value(a.Run(ctx, human("go")))(t)
-	check.Equal(t, "answer", got.Output, "done")
+	check.Equal(t, "answer", check.Value(a.Run(ctx, human("go")))(t).Output, "done")
 }

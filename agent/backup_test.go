@@ -80,8 +80,7 @@ func openSQL(
 	t.Helper()
 	db := check.Value(sql.Open(driver, dsn))(t)
 	t.Cleanup(func() { _ = db.Close() })
-	store := check.Value(open(t.Context(), db))(t)
-	return store, db
+	return check.Value(open(t.Context(), db))(t), db
 }
 
 // keyedServer is a server that honours keys: it counts the calls of each.

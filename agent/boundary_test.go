@@ -78,7 +78,6 @@ func TestEveryBoundary(t *testing.T) {
 		"the model was told of %d calls in doubt, and the person asked about %d; want both", doubts.Load(), doubted.Load())
 }
 
-// sixAtATime calls body with 0 to n-1.
 func sixAtATime(n int, body func(i int)) {
 	free := make(chan struct{}, 6)
 	var running sync.WaitGroup
@@ -138,7 +137,6 @@ func TestEveryBoundaryAtALimit(t *testing.T) {
 	within(t, "model calls that were lost", lost.Load(), 1, most)
 }
 
-// maxWrites is more than a run writes.
 const maxWrites = 120
 
 // ending is what a run comes to.
@@ -235,7 +233,6 @@ func afterDeath(ctx context.Context, store record.Store, doubts map[string]bool)
 	return store.Release(ctx, record.Lease{Key: theRun, Epoch: log.Head.Epoch})
 }
 
-// folded is the state of the run.
 func folded(ctx context.Context, store record.Store) (*ledger.State, error) {
 	log, err := store.Load(ctx, theRun)
 	if err != nil {
@@ -319,7 +316,6 @@ func registers(t *testing.T, url string, opts agent.Options, want run.Status) {
 	check.Equal(t, "status", mustRun(t, newAgent(t, model, &opts), human("go"), agent.WithRun(theRun.ID)).Status, want)
 }
 
-// tellsResults answers with all results.
 func tellsResults(ctx context.Context, p prompt) (*model.Response, error) {
 	return says(fmt.Sprintf("%q", results(p.Request.Messages)))(ctx, p)
 }

@@ -149,7 +149,6 @@ func instructing(t *testing.T, label, text string) adapter.Server {
 	return adapter.Server{Name: label, Transport: s.connect(t)}
 }
 
-// prompted is the system prompt that the model gets.
 func prompted(t *testing.T, revision string, accept func(string) bool, servers ...adapter.Server) string {
 	t.Helper()
 	toolset := openAll(t, &adapter.Options{ClientOptions: &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}}}, servers...)

@@ -166,7 +166,6 @@ func TestCallsWaitForRoom(t *testing.T) {
 	})
 }
 
-// counted has a step report 150 tokens.
 func counted(s step) step { return using(s, 100, 50) }
 
 // What a process has reserved counts for good if it ends before it is settled: a call of the

@@ -61,7 +61,6 @@ func (h *host) watch(t *testing.T, api http.Handler) *http.Client {
 	return server.Client()
 }
 
-// blocks are the moves in turn, as a host writes them.
 func blocks(moves []move, kind, id string) func() []fakehost.Block {
 	turn := 0
 	return func() []fakehost.Block {
@@ -96,8 +95,7 @@ func claudeHost(t *testing.T, name string, moves []move) *host {
 		}
 		return sum
 	}}
-	m := check.Value(anthropicmodel.New("k", name, &anthropicmodel.Options{HTTPClient: h.watch(t, api)}))(t)
-	h.model = m
+	h.model = check.Value(anthropicmodel.New("k", name, &anthropicmodel.Options{HTTPClient: h.watch(t, api)}))(t)
 	return h
 }
 
@@ -204,8 +202,7 @@ func TestRequestsOfDiscovery(t *testing.T) {
 			if *update {
 				check.Must(t, os.WriteFile(file, got.Bytes(), 0o644))
 			}
-			want := check.Value(os.ReadFile(file))(t)
-			check.Same(t, "request", got.String(), string(want))
+			check.Same(t, "request", got.String(), string(check.Value(os.ReadFile(file))(t)))
 		})
 	}
 }

@@ -46,7 +46,6 @@ func function(t task, calls *[]string) adapter.Source {
 	}, &adapter.FuncOptions{Server: t.server, Options: &adapter.Options{Policy: adapter.Policy{Repeat: isHarmless}}})
 }
 
-// isHarmless lets every call be made again.
 func isHarmless(*mcp.Tool) bool { return true }
 
 // manyTools are the tasks among 300 other tools, at 30 servers.

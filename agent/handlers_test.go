@@ -24,14 +24,12 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// answering is a person who gives a name.
 func answering(name string) mcp.ElicitationFunc {
 	return func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 		return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: map[string]any{"name": name}}, nil
 	}
 }
 
-// atHand is a person at hand who gives a name.
 func atHand(name string) func(context.Context, *run.Question) (run.Reply, error) {
 	return func(_ context.Context, q *run.Question) (run.Reply, error) {
 		return q.Accept(map[string]any{"name": name})
@@ -43,7 +41,6 @@ func nameForm(message string) *sdk.ElicitParams {
 	return &sdk.ElicitParams{Message: message, RequestedSchema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}}}`)}
 }
 
-// eachEra runs the test with a toolset of each era.
 func eachEra(t *testing.T, client mcpclient.Options, test func(t *testing.T, toolset *adapter.Toolset)) {
 	for _, revision := range eras {
 		t.Run(revision, func(t *testing.T) {
@@ -358,7 +355,6 @@ func TestErrorOfAnswerInARound(t *testing.T) {
 	}
 }
 
-// lcCall is a call for a catalog.
 func lcCall(id, name, arguments string) llms.ToolCall {
 	return llms.ToolCall{ID: id, Type: "function", FunctionCall: &llms.FunctionCall{Name: name, Arguments: arguments}}
 }

@@ -46,12 +46,10 @@ func loops(name, arguments string) step { return untilFinal(toolCall("", name, a
 
 func many(n int) step { return untilFinal(slices.Repeat([]run.Part{toolCall("", "x", "{}")}, n)...) }
 
-// gives is a tool that returns a result.
 func gives(r *sdk.CallToolResult) sdk.ToolHandler {
 	return func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) { return r, nil }
 }
 
-// parts is a result of n contents.
 func parts(n int, c sdk.Content) *sdk.CallToolResult {
 	r := &sdk.CallToolResult{}
 	for range n {
@@ -231,7 +229,6 @@ func TestRoundsOfARun(t *testing.T) {
 	}
 }
 
-// last is the text of the last result.
 func last(messages []run.Message) (text string) {
 	for _, text = range results(messages) {
 	}

@@ -57,7 +57,6 @@ type life struct {
 
 const lifeVariable = "MCPCHAIN_TEST_LIFE"
 
-// live drives the run to its end.
 func (l *life) live(ctx context.Context) error {
 	l.store = (&dying{at: l.At, keep: l.Keep, die: die}).in(must(filestore.Open(l.Dir, &filestore.Options{NoSync: true})))
 	if l.Limit > 0 {
@@ -90,7 +89,6 @@ func (l *life) begin(ctx context.Context) error {
 	return errorOf3(agent.RunAs[weatherReport](ctx, l.agent, human("go"), agent.WithRun(theRun.ID)))
 }
 
-// resume continues the run until it is over or waits.
 func (l *life) resume(ctx context.Context, answers []run.Reply) error {
 	if l.By == "" {
 		return check.Err(l.agent.Resume(ctx, theRun, answers...))
@@ -161,7 +159,6 @@ func (locked) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// open connects to the servers of the world.
 func (l *life) open(ctx context.Context) *adapter.Toolset {
 	poet := mcp.SamplingFunc(func(ctx context.Context, p *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 		if _, approved := inquiry.Approved(ctx, p); p.SystemPrompt == "review" && !approved {
@@ -221,14 +218,12 @@ func (l *life) newSpender(toolset *adapter.Toolset) *agent.Agent {
 	})), &opts))
 }
 
-// spends has a step report its tokens.
 func spends(s step) step {
 	return func(ctx context.Context, p prompt) (*model.Response, error) {
 		return using(s, int64(len(fmt.Sprint(lines(p.Request.Messages)))/4), 200)(ctx, p)
 	}
 }
 
-// byWord has a person asked about calls that say so.
 func byWord(ctx context.Context, a *approval.Request) (approval.Decision, error) {
 	if strings.Contains(string(a.Arguments), `"approval"`) {
 		return agent.AskPerson(ctx, a)
@@ -236,7 +231,6 @@ func byWord(ctx context.Context, a *approval.Request) (approval.Decision, error)
 	return approval.Decision{Allow: true}, nil
 }
 
-// die kills this process.
 func die(context.Context) error {
 	self, err := os.FindProcess(os.Getpid())
 	if err == nil {

@@ -80,7 +80,6 @@ func TestStubbornModel(t *testing.T) {
 	check.Same(t, "last message", lines(got.Messages[len(got.Messages)-1:]), []string{`ai: "hm"`})
 }
 
-// slowly takes a step after a second.
 func slowly(s step) step {
 	return func(ctx context.Context, p prompt) (*model.Response, error) {
 		time.Sleep(time.Second)
@@ -175,7 +174,6 @@ func TestActiveWithoutWaits(t *testing.T) {
 	}
 }
 
-// pollNames asks for several names at once.
 func pollNames(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 	var args struct{ Questions int }
 	err := json.Unmarshal(r.Params.Arguments, &args)

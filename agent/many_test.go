@@ -65,8 +65,7 @@ func inPostgres(t testing.TB) record.Store {
 	db := check.Value(sql.Open("pgx", server.DSN("postgres")+" search_path="+schema))(t)
 	t.Cleanup(func() { _ = db.Close() })
 	check.Must(t, check.Err(db.ExecContext(t.Context(), "CREATE SCHEMA "+schema)))
-	store := check.Value(sqlstore.OpenPostgres(t.Context(), db))(t)
-	return analyzed{store, db}
+	return analyzed{check.Value(sqlstore.OpenPostgres(t.Context(), db))(t), db}
 }
 
 // analyzed is a store whose server knows what is in the tables, as autovacuum has it know within a minute.
@@ -115,7 +114,6 @@ func worker(t testing.TB, m turnsOf, work func(), opts agent.Options) *agent.Age
 	return newAgent(t, m, &opts)
 }
 
-// suspend begins runs that wait for a person.
 func suspend(t testing.TB, a *agent.Agent, from, to int) {
 	t.Helper()
 	const side = 256 // runs at one time, which share commits
@@ -140,7 +138,6 @@ func resume(t testing.TB, store record.Store, a *agent.Agent, id string) {
 	allow(t, a, id, question(t, store, id))
 }
 
-// question is what a run waits for.
 func question(t testing.TB, store record.Store, id string) string {
 	t.Helper()
 	log := check.Value(store.Load(t.Context(), run.Key{ID: id}))(t)

@@ -163,8 +163,7 @@ func TestProvider(t *testing.T) {
 		"https://generativelanguage.googleapis.com/v1beta/openai": "gcp.gemini",
 		"https://models.example.com/v1":                           "openai",
 	} {
-		m := check.Value(openaimodel.New(openai.ClientConfig{BaseURL: url}, "m", nil))(t)
-		check.Equal(t, url, m.Info().Provider, want)
+		check.Equal(t, url, check.Value(openaimodel.New(openai.ClientConfig{BaseURL: url}, "m", nil))(t).Info().Provider, want)
 	}
 }
 
@@ -228,8 +227,7 @@ func TestEventsAsJSON(t *testing.T) {
 		got.Write(append(data, '\n'))
 		types = append(types, agent.KindOf(e))
 	}
-	want := check.Value(os.ReadFile("testdata/events.jsonl"))(t)
-	check.Same(t, "events", got.String(), string(want))
+	check.Same(t, "events", got.String(), string(check.Value(os.ReadFile("testdata/events.jsonl"))(t)))
 
 	source := check.Value(os.ReadFile("events.go"))(t)
 	var declared []string

@@ -136,7 +136,6 @@ func TestAsFitsTheType(t *testing.T) {
 	check.Same(t, "year", []any{got.Day.Year(), err}, []any{2026, nil})
 }
 
-// at makes a model at a host, behind a client.
 func at(t *testing.T, host, name string, w openai.HTTPDoer) *openaimodel.Model {
 	t.Helper()
 	return atHost(t, "x", w, name, openaimodel.Options{Host: host})
@@ -149,7 +148,6 @@ func atHost(t testing.TB, key string, w openai.HTTPDoer, name string, opts opena
 	return check.Value(openaimodel.New(cfg, name, &opts))(t)
 }
 
-// replying is the body of a host's reply with that message.
 func replying(message string) string {
 	return `{"model":"m","choices":[{"finish_reason":"stop","message":` + message + `}]}`
 }
@@ -203,8 +201,7 @@ func TestAsByFormat(t *testing.T) {
 // model's text had to be mended.
 func TestOutputOfAMendedText(t *testing.T) {
 	w := &memhttp.Wire{Replies: []string{replying(`{"role":"assistant","content":"{\"city\":\"Oslo\",\"wind\":\"7\"}"}`)}}
-	a := newAgent(t, at(t, "openai", "gpt-4.1", w), nil)
-	want, result, err := agent.RunAs[forecast](t.Context(), a, human("go"))
+	want, result, err := agent.RunAs[forecast](t.Context(), newAgent(t, at(t, "openai", "gpt-4.1", w), nil), human("go"))
 	check.Must(t, err)
 	var got forecast
 	check.NoError(t, json.Unmarshal([]byte(result.Output), &got), result.Output)

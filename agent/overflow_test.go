@@ -138,7 +138,6 @@ func TestWarningOfAModel(t *testing.T) {
 	check.Same(t, "warnings", warningsOf(mustRun(t, a, human("go"))), []string{"it does not reason with tools"})
 }
 
-// eventOf is the first event of a type in a run.
 func eventOf[E agent.Event](t *testing.T, a *agent.Agent) (first E) {
 	t.Helper()
 	for event := range each(t, a.Events(t.Context(), human("go"))) {

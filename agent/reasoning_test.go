@@ -35,7 +35,6 @@ func thinker(key string) *fakehost.OpenAI {
 	}}
 }
 
-// thinking is a model at a host.
 func thinking(t *testing.T, h *fakehost.OpenAI, name string) agent.Model {
 	t.Helper()
 	server := memhttp.New(h)
@@ -79,8 +78,7 @@ func thoughts(t *testing.T, store record.Store, first *dying) (input string, wri
 		t.Errorf("got a run at %q; the host refused %q", agent.Inside(got.State).Endpoint, invalid)
 	}
 	all := host.Requests()
-	data := check.Value(json.Marshal(all[len(all)-1].Input))(t)
-	return string(data), int(first.writes.Load())
+	return string(check.Value(json.Marshal(all[len(all)-1].Input))(t)), int(first.writes.Load())
 }
 
 // A host that refuses the thoughts of another key is asked again without them, once in a process; the person is told.

@@ -26,7 +26,6 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// recovers has a process recover runs for a while.
 func recovers(t *testing.T, store record.Store, a *agent.Agent, limit time.Duration, opts *agent.RecoverOptions) {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), limit)

@@ -20,7 +20,6 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// slowTool takes a time.
 func slowTool(takes time.Duration) adapter.Source {
 	return adapter.Func("slow", "Waits.", func(ctx context.Context, _ struct{}) (string, error) {
 		select {
@@ -88,8 +87,7 @@ func TestReleaseDuringARenewal(t *testing.T) {
 		}
 		group.Wait()
 		for i := range 2 {
-			log := load(t, store, run.Key{ID: fmt.Sprint(i)})
-			check.Equal(t, "the end of the lease", log.Head.HeldUntil, time.Time{})
+			check.Equal(t, "the end of the lease", load(t, store, run.Key{ID: fmt.Sprint(i)}).Head.HeldUntil, time.Time{})
 		}
 	})
 }
@@ -123,7 +121,6 @@ func TestLeaseThatIsLate(t *testing.T) {
 	})
 }
 
-// leaseTTL is that of the tests' processes.
 const leaseTTL = time.Minute
 
 // halting is the store of a process that is stopped after the commit of an intent, for two leases:
@@ -157,10 +154,9 @@ func halting(store record.Store, renewal error) *watched {
 func TestNothingIsSentWithoutTheRun(t *testing.T) {
 	down := errors.New("the store is down")
 	for name, tt := range map[string]struct {
-		taken   bool // another process has taken the run
-		renewal error
-		err     error
-		effects int
+		taken        bool // another process has taken the run
+		renewal, err error
+		effects      int
 	}{
 		"taken over":     {true, nil, record.ErrConflict, 0},
 		"not taken over": {false, nil, nil, 1},

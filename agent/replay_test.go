@@ -205,8 +205,7 @@ func (s emptyLogs) Load(ctx context.Context, key run.Key) (*record.Log, error) {
 
 // A log without records is an error.
 func TestReplayOfNoRecords(t *testing.T) {
-	store := record.NewMemory()
-	a := newAgent(t, play(says("done")), &agent.Options{Durable: agent.Durable{Store: emptyLogs{store}}})
+	a := newAgent(t, play(says("done")), &agent.Options{Durable: agent.Durable{Store: emptyLogs{record.NewMemory()}}})
 	mustRun(t, a, human("go"), agent.WithRun(theRun.ID))
 	check.Is(t, replayed(t, a, theRun), record.ErrCorrupt)
 }

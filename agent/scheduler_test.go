@@ -43,12 +43,11 @@ func TestSchedulerCalls(t *testing.T) {
 	broken := errors.New("broken")
 	alone := func(int) string { return "" }
 	for name, tt := range map[string]struct {
-		calls, limit int
-		lane         func(int) string
-		do           func(int) error
-		began        []string
-		commits      []string
-		err          error
+		calls, limit   int
+		lane           func(int) string
+		do             func(int) error
+		began, commits []string
+		err            error
 	}{
 		// Calls that end together share a commit, and the last one is the caller's.
 		"a limit": {5, 2, alone, second, []string{"0 at 0s", "1 at 0s", "2 at 1s", "3 at 1s", "4 at 2s"}, []string{"1s", "2s"}, nil},

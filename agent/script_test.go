@@ -45,12 +45,10 @@ func (s *script) called(name string) *script { return s.as(model.Info{Name: name
 // streaming is the script as a model that streams.
 func (s *script) streaming() *script { return s.as(model.Info{}) }
 
-// replied is a reply of parts.
 func replied(parts ...run.Part) *model.Response {
 	return &model.Response{Message: run.Message{Role: run.RoleAssistant, Parts: parts}}
 }
 
-// changed is a step whose reply is changed.
 func changed(s step, change func(*model.Response)) step {
 	return func(ctx context.Context, p prompt) (*model.Response, error) {
 		reply, err := s(ctx, p)
@@ -76,12 +74,10 @@ func shows(text string, then step) step {
 	}
 }
 
-// breaks fails.
 func breaks(err error) step {
 	return func(context.Context, prompt) (*model.Response, error) { return nil, err }
 }
 
-// results are the texts of all results.
 func results(messages []run.Message) (all []string) {
 	for _, m := range messages {
 		for _, p := range m.Parts {
@@ -95,14 +91,12 @@ func results(messages []run.Message) (all []string) {
 
 func textPart(text string) run.Part { return run.Part{Type: run.PartText, Text: text} }
 
-// says answers with text.
 func says(text string) step {
 	return func(context.Context, prompt) (*model.Response, error) {
 		return &model.Response{Message: run.Text(run.RoleAssistant, text), Finish: model.FinishStop}, nil
 	}
 }
 
-// uses asks for tools.
 func uses(calls ...run.Part) step {
 	return func(context.Context, prompt) (*model.Response, error) {
 		reply := replied(slices.Clone(calls)...)
@@ -134,7 +128,6 @@ func toolCall(id, name, arguments string) run.Part {
 	return run.Part{Type: run.PartCall, ID: id, Name: name, Arguments: arguments}
 }
 
-// repeated are n calls, whose ids are numbers.
 func repeated(n int, name, arguments string) (calls []run.Part) {
 	for i := range n {
 		calls = append(calls, toolCall(fmt.Sprint(i), name, arguments))
@@ -170,7 +163,6 @@ func answers(t testing.TB, a *agent.Agent, want string, opts ...agent.RunOption)
 	return got
 }
 
-// begun begins a run.
 func begun(t testing.TB, a *agent.Agent, opts ...agent.RunOption) run.Key {
 	t.Helper()
 	return check.Value(a.Begin(t.Context(), human("go"), opts...))(t)
@@ -215,13 +207,11 @@ func accepted(t testing.TB, q *run.Question, content map[string]any) run.Reply {
 	return check.Value(q.Accept(content))(t)
 }
 
-// load is what a store has of a run.
 func load(t testing.TB, store record.Store, key run.Key) *record.Log {
 	t.Helper()
 	return check.Value(store.Load(t.Context(), key))(t)
 }
 
-// stateOf is the state of a run in a store.
 func stateOf(t testing.TB, store record.Store, key run.Key) *ledger.State {
 	t.Helper()
 	return check.Value(ledger.StateOf(load(t, store, key).Records))(t)
@@ -310,7 +300,6 @@ func played(t testing.TB, events iter.Seq2[agent.Event, error]) (all []agent.Eve
 	return all, result
 }
 
-// of are the events of a type.
 func of[E agent.Event](events []agent.Event) (all []E) {
 	for _, event := range events {
 		if e, ok := event.(E); ok {

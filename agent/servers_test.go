@@ -42,12 +42,10 @@ func text(s string) *sdk.CallToolResult {
 	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: s}}}
 }
 
-// echo returns its arguments.
 func echo(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 	return text(string(r.Params.Arguments)), nil
 }
 
-// newServer has the tools that the tests use.
 func newServer() *server {
 	s := &server{Server: sdk.NewServer(&sdk.Implementation{Name: "test", Version: "1"}, nil)}
 	s.addTool("echo", echo)
@@ -69,7 +67,6 @@ func newServer() *server {
 	return s
 }
 
-// sleep takes as many seconds as it is told.
 func (s *server) sleep(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 	var args struct{ Seconds int }
 	if err := json.Unmarshal(r.Params.Arguments, &args); err != nil {
@@ -87,7 +84,6 @@ func (s *server) sleep(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallTo
 	}
 }
 
-// count reports progress three times.
 func count(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 	for i := 1; i <= 3; i++ {
 		err := r.Session.NotifyProgress(ctx,
@@ -107,7 +103,6 @@ func picture(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error)
 	}}, nil
 }
 
-// ask asks the person for a name.
 func ask(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 	switch answer := r.Params.InputResponses["name"].(type) {
 	case nil:
@@ -122,7 +117,6 @@ func ask(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error)
 	}
 }
 
-// sample asks for a completion.
 func sample(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 	switch answer := r.Params.InputResponses["poem"].(type) {
 	case nil:
@@ -148,7 +142,6 @@ func (s *server) connect(t testing.TB) mcpclient.Transport {
 	return &mcpclient.IO{Reader: fromServer, Writer: toServer}
 }
 
-// inEra are options for servers of a revision.
 func inEra(revision string) *adapter.Options {
 	return &adapter.Options{ClientOptions: &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision}}}
 }
@@ -192,7 +185,6 @@ func boxed(t testing.TB, model agent.Model, opts *agent.Options) *agent.Agent {
 	return withTools(t, model, toolset, opts)
 }
 
-// typed selects events by their types.
 func typed(types ...string) func(agent.Event) bool {
 	return func(e agent.Event) bool { return slices.Contains(types, agent.KindOf(e)) }
 }

@@ -47,7 +47,6 @@ func newGate(t *testing.T) *gate {
 	return g
 }
 
-// sign signs the person in or out.
 func (g *gate) sign(in bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

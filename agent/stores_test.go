@@ -23,7 +23,6 @@ type (
 
 var watch = ledgertest.Watch
 
-// changesOf are the changes of a type in records.
 func changesOf[C ledger.Change](records []run.Record) (all []C) {
 	for _, r := range records {
 		if c, ok := ledger.ChangeOf(r).(C); ok {

@@ -58,8 +58,7 @@ func TestSubAgentTwice(t *testing.T) {
 	err := check.Err(agent.New(play(says("x")), &agent.Options{Tools: []adapter.Source{paying(new(int)), paying(new(int))}}))
 	check.Equal(t, "two functions", fmt.Sprint(err), `new agent: options: Tools[1] is a second "pay" with the same definition: give it another name`)
 	named := func(description string) adapter.Source {
-		s := check.Value(agent.NewSubAgent(newAgent(t, play(says("x")), nil), "expert", description))(t)
-		return s
+		return check.Value(agent.NewSubAgent(newAgent(t, play(says("x")), nil), "expert", description))(t)
 	}
 	expert := named("Knows.")
 	for want, second := range map[string]adapter.Source{"the same": expert, "an equal one": named("Knows.")} {
@@ -184,8 +183,7 @@ func TestSubAgentIsGuarded(t *testing.T) {
 	helper := withTools(t, play(uses(toolCall("1", "sleep", `{"seconds":1}`)), says("helped")), toolset, nil)
 	steps := []step{uses(toolCall("a", "helper", `{"task":"x"}`)), says("done")}
 	a := boss(t, play(steps...), sub(t, helper, agent.NewSubAgent), agent.Options{Person: agent.Person{Approve: agent.AskPerson}})
-	got := mustRun(t, a, human("go"))
-	check.Equal(t, "the question is about", questions(t, got, 1, run.QuestionApproval)[0].Tool, "sleep")
+	check.Equal(t, "the question is about", questions(t, mustRun(t, a, human("go")), 1, run.QuestionApproval)[0].Tool, "sleep")
 	check.Equal(t, "calls that are asked about", s.most.Load(), 0)
 	deny := agent.Hook{BeforeTool: func(_ context.Context, _ *agent.State, c *agent.Call) error {
 		if c.Name == "sleep" {

@@ -20,8 +20,7 @@ func runAgent(t *testing.T, model agent.Model, server mcpclient.Transport, clien
 	t.Helper()
 	tools := check.Value(adapter.Open(t.Context(), []adapter.Server{{Name: "s", Transport: server}}, &adapter.Options{ClientOptions: client}))(t)
 	defer tools.Close()
-	a := check.Value(agent.New(model, &agent.Options{Tools: []adapter.Source{tools}}))(t)
-	return a.Run(t.Context(), agent.Text("go"))
+	return check.Value(agent.New(model, &agent.Options{Tools: []adapter.Source{tools}}))(t).Run(t.Context(), agent.Text("go"))
 }
 
 func TestScriptEnds(t *testing.T) {
@@ -43,8 +42,7 @@ func TestScriptEnds(t *testing.T) {
 func TestToolWithoutAFunction(t *testing.T) {
 	run := func(context.Context, *agenttest.Call) (string, error) { return "", nil }
 	for want, tool := range map[string]agenttest.Tool{`tool 0, "look", has no Run`: {Name: "look"}, "tool 0 has no Name": {Run: run}} {
-		server := agenttest.NewServer(tool)
-		check.Text(t, check.Err(server.Dial(t.Context())), want)
+		check.Text(t, check.Err(agenttest.NewServer(tool).Dial(t.Context())), want)
 	}
 }
 
@@ -52,8 +50,7 @@ func TestPrompts(t *testing.T) {
 	echo := agenttest.Tool{Name: "echo", Run: func(_ context.Context, c *agenttest.Call) (string, error) { return string(c.Arguments), nil }}
 	fails := agenttest.Tool{Name: "fails", Run: func(context.Context, *agenttest.Call) (string, error) { return "", errors.New("no paper") }}
 	model := agenttest.Play(agenttest.CallTools("echo", `{"a":1}`, "fails", `{}`), agenttest.Say("one two"))
-	result := check.Value(runAgent(t, model, agenttest.NewServer(echo, fails), nil))(t)
-	check.Equal(t, "output", result.Output, "one two")
+	check.Equal(t, "output", check.Value(runAgent(t, model, agenttest.NewServer(echo, fails), nil))(t).Output, "one two")
 	prompts := model.Turns()
 	check.Same(t, "tools", prompts[0].Tools(), []string{"echo", "fails"})
 	check.Same(t, "results before a call", prompts[0].Results(), []string(nil))
@@ -82,8 +79,7 @@ func TestServerAsks(t *testing.T) {
 	}
 	model := agenttest.Play(agenttest.CallTools("book", "{}"), agenttest.Say("done"))
 	check.Must(t, check.Err(runAgent(t, model, agenttest.NewServer(tool), client)))
-	turns := model.Turns()
-	check.Same(t, "results", turns[1].Results(), []string{"decline roses"})
+	check.Same(t, "results", model.Turns()[1].Results(), []string{"decline roses"})
 }
 
 // The end of the client's request ends the tool, and the end of the client the server.

@@ -29,7 +29,6 @@ func serve(t *testing.T, h http.Handler, name string, o anthropicmodel.Options) 
 	return check.Value(anthropicmodel.New("key-1", name, &o))(t)
 }
 
-// ask collects a reply and the deltas before it.
 func ask(t *testing.T, m model.Model, r *model.Request) (reply *model.Response, text, reasoning string, err error) {
 	t.Helper()
 	for d, err := range m.Generate(t.Context(), r) {
@@ -45,7 +44,6 @@ func ask(t *testing.T, m model.Model, r *model.Request) (reply *model.Response, 
 	return reply, text, reasoning, nil
 }
 
-// asked is the reply to a question.
 func asked(t *testing.T, h http.Handler) (*model.Response, string) {
 	t.Helper()
 	reply, text, _, err := ask(t, serve(t, h, "claude-opus-4-8", anthropicmodel.Options{}), &model.Request{Messages: hi, Stream: true})
@@ -491,8 +489,7 @@ func TestBadInput(t *testing.T) {
 		`tool "x": the schema is not a JSON object`:          {Messages: hi, Tools: []model.Tool{{Name: "x", Schema: json.RawMessage(`[]`)}}},
 		`message 0: part 0: content of type "audio/wav"`:     {Messages: []run.Message{{Role: run.RoleUser, Parts: []run.Part{{Type: run.PartAudio, MIMEType: "audio/wav", Data: []byte("wav")}}}}},
 	} {
-		m := serve(t, http.NotFoundHandler(), "claude-sonnet-4-5", anthropicmodel.Options{})
-		_, _, _, err := ask(t, m, r)
+		_, _, _, err := ask(t, serve(t, http.NotFoundHandler(), "claude-sonnet-4-5", anthropicmodel.Options{}), r)
 		failure, ok := errors.AsType[*model.Error](err)
 		check.That(t, ok && failure.Kind == model.ErrorInvalid && strings.Contains(err.Error(), want), "got %v, want %q", err, want)
 	}

@@ -66,8 +66,7 @@ func TestLongSummary(t *testing.T) {
 	c := compact.SummarizeWith(func(context.Context, []run.Message) (string, run.Usage, error) {
 		return strings.Repeat("x", 1<<20), run.Usage{}, nil
 	}, &compact.Options{Window: 1000})
-	got := check.Value(c(t.Context(), turns(60, 250), compact.Budget{}))(t)
-	n := len(got.Messages[1].Text())
+	n := len(check.Value(c(t.Context(), turns(60, 250), compact.Budget{}))(t).Messages[1].Text())
 	check.That(t, n <= 17<<10, "the summary has %d bytes, want at most 17 KiB", n)
 }
 

@@ -34,8 +34,7 @@ func BenchmarkAppend(b *testing.B) {
 
 // suspended creates a run of about 8 kB that waits for a person.
 func suspended(t testing.TB, s record.Store, key run.Key) {
-	changes := ledgertest.Notes(strings.Repeat("x", 500), 12)
-	_, lease := create(t, s, key, append(changes, question("a"), &ledger.Suspended{})...)
+	_, lease := create(t, s, key, append(ledgertest.Notes(strings.Repeat("x", 500), 12), question("a"), &ledger.Suspended{})...)
 	check.Must(t, s.Release(ctx, lease))
 }
 
@@ -122,10 +121,8 @@ func BenchmarkLists(b *testing.B) {
 }
 
 func sizeOf(b *testing.B, dir string) (size int64) {
-	all := check.Value(filepath.Glob(filepath.Join(dir, "*.jsonl")))(b)
-	for _, path := range all {
-		info := check.Value(os.Stat(path))(b)
-		size += info.Size()
+	for _, path := range check.Value(filepath.Glob(filepath.Join(dir, "*.jsonl")))(b) {
+		size += check.Value(os.Stat(path))(b).Size()
 	}
 	return size
 }

@@ -162,8 +162,7 @@ func goOn(t *testing.T, d *disk, fate int, dir string, last record.Lease) {
 		again.cut = cut
 		s := again.on(t, dir)
 		done = next(s) == nil
-		after := again.reboot(fate)
-		s = after.on(t, dir)
+		s = again.reboot(fate).on(t, dir)
 		if got := content(t, s, key); done && got == before || got != before && len(got) <= len(before) {
 			t.Fatalf("cut again at change %d, done %t, %s: got\n%.200s\nafter\n%.200s", cut, done, fates[fate].name, got, before)
 		}

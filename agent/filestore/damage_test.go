@@ -33,7 +33,6 @@ func sample(t testing.TB) (s record.Store, files *disk, path string, data []byte
 	return s, files, path, n.now
 }
 
-// flipped returns data with changed bits in a byte.
 func flipped(data []byte, at int, bits byte) []byte {
 	data = slices.Clone(data)
 	data[at] ^= bits
@@ -65,8 +64,7 @@ func TestDamagedLines(t *testing.T) {
 	check.Require(t, len(lines) == 5, "got %d lines, want 5", len(lines))
 	for i := range lines {
 		removed := slices.Delete(slices.Clone(lines), i, i+1)
-		repeated := slices.Insert(slices.Clone(lines), i, lines[i])
-		for _, changed := range [][][]byte{removed, repeated} {
+		for _, changed := range [][][]byte{removed, slices.Insert(slices.Clone(lines), i, lines[i])} {
 			if i == len(lines)-1 && len(changed) < len(lines) {
 				continue // as after a crash
 			}
@@ -95,8 +93,7 @@ func TestTornTail(t *testing.T) {
 			check.Require(t, err == nil && len(log.Records) == want+h && log.Head.ReplyCount == 1 && len(log.Replies) == 1,
 				"cut at %d: got %+v, %v, want %d records and an answer", cut, log, err, want+h)
 			if h == 0 {
-				d := drafted(t, s)
-				add(t, s, record.Lease{Key: key, Epoch: log.Head.Epoch}, d, note("again"))
+				add(t, s, record.Lease{Key: key, Epoch: log.Head.Epoch}, drafted(t, s), note("again"))
 			}
 		}
 	}
@@ -166,7 +163,6 @@ func FuzzLoad(f *testing.F) {
 	})
 }
 
-// withEnds adds correct ends to lines.
 func withEnds(data []byte) []byte {
 	var out []byte
 	for text := range bytes.Lines(data) {

@@ -14,7 +14,6 @@ const (
 	WaitingShelves = string(filepath.Separator) + waitingShelves + string(filepath.Separator)
 )
 
-// NameOf returns the name of the file of a run.
 var NameOf = nameOf
 
 // OfTenant returns the cached size of the blobs of a tenant, counted again if again is true.
@@ -26,7 +25,6 @@ func OfTenant(store record.Store, key run.Key, again bool) (int64, error) {
 	return s.tenantSize(key)
 }
 
-// SetClock replaces the clock of leases.
 func SetClock(s record.Store, now func() time.Time) { s.(*directory).now = now }
 
 // OpenAt opens a store on a file system with that name.
@@ -45,10 +43,8 @@ type (
 	File = file
 )
 
-// OS returns the file system of the operating system.
 func OS() FS { return osFS{} }
 
-// OpenOn opens a store on a file system.
 func OpenOn(files FS, dir string, opts *Options) (record.Store, error) {
 	return open(dir, opts, files, networkOf)
 }

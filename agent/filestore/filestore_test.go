@@ -29,7 +29,6 @@ func open(t testing.TB, dir string, opts *filestore.Options) record.Store {
 	return check.Value(filestore.Open(dir, opts))(t)
 }
 
-// openOn is open on another file system.
 func openOn(t testing.TB, files filestore.FS, dir string, opts *filestore.Options) record.Store {
 	t.Helper()
 	return check.Value(filestore.OpenOn(files, dir, opts))(t)
@@ -103,8 +102,7 @@ func add(t testing.TB, s record.Store, lease record.Lease, d *ledgertest.Draft, 
 // drafted returns a draft that continues the run in a store.
 func drafted(t testing.TB, s record.Store) *ledgertest.Draft {
 	t.Helper()
-	log := check.Value(s.Load(ctx, key))(t)
-	return ledgertest.Of(log.Records)
+	return ledgertest.Of(check.Value(s.Load(ctx, key))(t).Records)
 }
 
 func write(t testing.TB, path string, data []byte) {
@@ -119,8 +117,7 @@ func read(t testing.TB, path string) []byte {
 
 // TestBounds refuses a change that is too large, and leaves the run as it was.
 func TestBounds(t *testing.T) {
-	dir := t.TempDir()
-	s := open(t, dir, nil)
+	s := open(t, t.TempDir(), nil)
 	filestore.SetBounds(s, 4<<10, 8<<10)
 	d, lease := create(t, s, key)
 	large := strings.Repeat("x", 3<<10)
@@ -134,7 +131,6 @@ func TestBounds(t *testing.T) {
 	check.That(t, err != nil && !errors.Is(err, record.ErrCorrupt), "got %v, want the bound", err)
 }
 
-// fold returns the state of the run in a store.
 func fold(t testing.TB, s record.Store) *ledger.State {
 	t.Helper()
 	return drafted(t, s).State

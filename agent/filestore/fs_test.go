@@ -170,7 +170,6 @@ var fates = []struct {
 	}},
 }
 
-// reboot returns the disk after a power cut.
 func (d *disk) reboot(fate int) *disk {
 	f := fates[fate]
 	names := d.durable
@@ -186,7 +185,6 @@ func (d *disk) reboot(fate int) *disk {
 	return next
 }
 
-// put replaces the content of a file.
 func (d *disk) put(path string, data []byte) {
 	d.names[path] = &inode{now: slices.Clone(data), durable: slices.Clone(data)}
 }
@@ -194,7 +192,6 @@ func (d *disk) put(path string, data []byte) {
 // on opens a store on a disk. Its locks are in a directory.
 func (d *disk) on(t testing.TB, dir string) record.Store { return openOn(t, d, dir, nil) }
 
-// file returns the only run on a disk.
 func (d *disk) file(t testing.TB) (path string, n *inode) {
 	t.Helper()
 	for name, inode := range d.names {

@@ -59,7 +59,6 @@ func compareLists(t testing.TB, s record.Store, what string) {
 	}
 }
 
-// marksOn returns the marks on a disk.
 func (d *disk) marksOn() (marks []string) {
 	for name := range d.names {
 		if isMark(name) {

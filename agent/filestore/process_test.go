@@ -36,7 +36,6 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// start starts the test binary with some work.
 func start(t *testing.T, work, dir string) (*exec.Cmd, io.Reader) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
@@ -47,7 +46,6 @@ func start(t *testing.T, work, dir string) (*exec.Cmd, io.Reader) {
 	return cmd, out
 }
 
-// takeOver acquires and loads the run.
 func takeOver(s record.Store) (*cast, *record.Log, error) {
 	c := new(cast)
 	if err := c.acquire(s); err != nil {

@@ -45,8 +45,7 @@ func TestChainWaits(t *testing.T) {
 	check.Is(t, check.Err(chains.Run(t.Context(), lc.Chain(a, agent.WithRun("ada")), "What do I need?")), agent.ErrWaiting)
 	key := run.Key{ID: "ada"}
 	questions := check.Value(a.Questions(t.Context(), key))(t)
-	result := check.Value(a.Resume(t.Context(), key, questions[0].Allow()))(t)
-	check.Equal(t, "answer", result.Output, "Take sunglasses.")
+	check.Equal(t, "answer", check.Value(a.Resume(t.Context(), key, questions[0].Allow()))(t).Output, "Take sunglasses.")
 }
 
 // promptPerson stores a reply as soon as a run waits for one.

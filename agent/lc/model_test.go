@@ -26,7 +26,6 @@ import (
 	"github.com/mcpchain/mcpchain/internal/testenv/memhttp"
 )
 
-// modelFunc is a model of langchaingo.
 type modelFunc func(ctx context.Context, o *llms.CallOptions) (*llms.ContentResponse, error)
 
 func (f modelFunc) GenerateContent(ctx context.Context, _ []llms.MessageContent, options ...llms.CallOption) (*llms.ContentResponse, error) {
@@ -265,7 +264,6 @@ type place struct {
 	City string `json:"city"`
 }
 
-// forecast is a tool that knows one city.
 func forecast() adapter.Source {
 	return adapter.Func("forecast", "Weather of a city", func(_ context.Context, in place) (string, error) {
 		if in.City != "Oslo" {
@@ -275,7 +273,6 @@ func forecast() adapter.Source {
 	}, nil)
 }
 
-// newAgent makes an agent with a model that streams.
 func newAgent(t testing.TB, model llms.Model, opts *agent.Options) *agent.Agent {
 	t.Helper()
 	return wrapping(t, model, &lc.ModelOptions{Stream: true}, opts)

@@ -191,8 +191,7 @@ func TestRequest(t *testing.T) {
 			if tt.messages == nil {
 				delete(got, "messages")
 			}
-			raw := check.Value(json.Marshal(got))(t)
-			equalJSON(t, string(raw), tt.want)
+			equalJSON(t, string(check.Value(json.Marshal(got))(t)), tt.want)
 		})
 	}
 }

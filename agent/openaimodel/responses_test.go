@@ -16,7 +16,6 @@ import (
 	"github.com/mcpchain/mcpchain/internal/testenv/memhttp"
 )
 
-// atOpenAI is a model of the strict host.
 func atOpenAI(t *testing.T, host *fakehost.OpenAI, name string, o *Options) *Model {
 	t.Helper()
 	server := memhttp.New(host)

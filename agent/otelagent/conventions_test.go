@@ -18,7 +18,6 @@ import (
 	"github.com/mcpchain/mcpchain/internal/check"
 )
 
-// conventions is testdata/conventions.yaml.
 type conventions struct {
 	Spans map[string]struct { // by operation
 		Kind, Name string
@@ -38,7 +37,6 @@ func readModel(t *testing.T) (m conventions) {
 	return m
 }
 
-// attributes are attributes as text.
 func attributes(all []attribute.KeyValue) map[string]string {
 	out := map[string]string{}
 	for _, a := range all {

@@ -180,8 +180,7 @@ func (a *asking) Generate(ctx context.Context, r *model.Request) iter.Seq2[model
 // Leaving the events ends all spans.
 func TestRangeThatIsLeft(t *testing.T) {
 	r := newRecorder(t, otelagent.Options{})
-	a := r.agent(t, play(says("Hello.")), agent.Options{})
-	for range a.Events(t.Context(), agent.Text("Hi")) {
+	for range r.agent(t, play(says("Hello.")), agent.Options{}).Events(t.Context(), agent.Text("Hi")) {
 		break
 	}
 	lines := r.lines(t)

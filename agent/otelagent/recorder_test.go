@@ -32,12 +32,10 @@ func play(steps ...agenttest.Step) *agenttest.Model {
 	return agenttest.Play(steps...).WithInfo(described)
 }
 
-// failing makes a model whose calls fail.
 func failing(err error) *agenttest.Model {
 	return play(func(context.Context, agenttest.Turn) (*model.Response, error) { return nil, err })
 }
 
-// says answers with a text.
 func says(text string) agenttest.Step {
 	return func(_ context.Context, p agenttest.Turn) (*model.Response, error) {
 		m := runs.Text(runs.RoleAssistant, text)
@@ -47,7 +45,6 @@ func says(text string) agenttest.Step {
 	}
 }
 
-// uses asks for a tool.
 func uses(id, name, arguments string) agenttest.Step {
 	return func(context.Context, agenttest.Turn) (*model.Response, error) {
 		call := runs.Part{Type: runs.PartCall, ID: id, Name: name, Arguments: arguments}
@@ -72,7 +69,6 @@ func newRecorder(t *testing.T, o otelagent.Options) *recorder {
 	return r
 }
 
-// agent makes an agent that the recorder observes.
 func (r *recorder) agent(t *testing.T, model agent.Model, o agent.Options, tools ...adapter.Source) *agent.Agent {
 	t.Helper()
 	o.Tools = tools
@@ -112,7 +108,6 @@ func (r *recorder) lines(t *testing.T) []string {
 	return lines
 }
 
-// span is the only span of that name.
 func (r *recorder) span(t *testing.T, name string) tracetest.SpanStub {
 	t.Helper()
 	found := slices.DeleteFunc([]tracetest.SpanStub(r.GetSpans()), func(s tracetest.SpanStub) bool { return s.Name != name })
@@ -120,10 +115,8 @@ func (r *recorder) span(t *testing.T, name string) tracetest.SpanStub {
 	return found[0]
 }
 
-// metrics are what was measured.
 func (r *recorder) metrics(t *testing.T) map[string]metricdata.Metrics { return measured(t, r.meters) }
 
-// measured are the metrics of a reader.
 func measured(t *testing.T, reader *sdkmetric.ManualReader) map[string]metricdata.Metrics {
 	t.Helper()
 	var all metricdata.ResourceMetrics
@@ -137,18 +130,15 @@ func measured(t *testing.T, reader *sdkmetric.ManualReader) map[string]metricdat
 	return out
 }
 
-// fails is a tool that fails.
 func fails() adapter.Source {
 	return adapter.Func("lookup", "Looks up.", func(context.Context, struct{}) (string, error) { return "", errors.New("secret") }, nil)
 }
 
-// sub is an agent as a tool of another one.
 func sub(t *testing.T, a *agent.Agent, name string) adapter.Source {
 	t.Helper()
 	return check.Value(agent.NewSubAgent(a, name, "Helps."))(t)
 }
 
-// run runs the agent, and ignores how that ends.
 func run(t *testing.T, a *agent.Agent) {
 	t.Helper()
 	_, _ = a.Run(t.Context(), agent.Text("Hi"), agent.WithRun("talk"))

@@ -103,7 +103,6 @@ func TestLagOfRuns(t *testing.T) {
 	})
 }
 
-// gauges are the values of a reader.
 func gauges(t *testing.T, reader *sdkmetric.ManualReader) map[string]bool {
 	t.Helper()
 	got := map[string]bool{}

@@ -19,7 +19,6 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 )
 
-// benchmarks runs a benchmark in each database.
 func benchmarks(b *testing.B, bench func(b *testing.B, store record.Store)) {
 	for _, d := range []struct {
 		name  string
@@ -30,8 +29,7 @@ func benchmarks(b *testing.B, bench func(b *testing.B, store record.Store)) {
 		{"Postgres", inPostgres, `SELECT pg_total_relation_size('mcpchain_runs') + pg_total_relation_size('mcpchain_records')`},
 	} {
 		b.Run(d.name, func(b *testing.B) {
-			j := d.job(b)
-			store, db := j.open(b)
+			store, db := d.job(b).open(b)
 			b.ReportAllocs()
 			bench(b, store)
 			var bytes int64
@@ -150,7 +148,6 @@ func BenchmarkLists(b *testing.B) {
 	})
 }
 
-// count returns the length of a list.
 func count[T any](b *testing.B, list iter.Seq2[T, error]) (n int) {
 	b.Helper()
 	for _, err := range list {

@@ -78,13 +78,11 @@ func locked(t *testing.T, db *sql.DB) (release func()) {
 	}
 }
 
-// watched opens a store with an instrumented driver.
 func watched(t *testing.T) (*instrumented, sqlstore.Store, *sql.DB) {
 	c := &instrumented{file: inFile(t)}
 	db := sql.OpenDB(c)
 	t.Cleanup(func() { _ = db.Close() })
-	store := check.Value(sqlstore.OpenSQLite(t.Context(), db))(t)
-	return c, store, db
+	return c, check.Value(sqlstore.OpenSQLite(t.Context(), db))(t), db
 }
 
 // TestConnectionsThatFail checks that a connection is not used again if the beginning or end of its transaction failed.

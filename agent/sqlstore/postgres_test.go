@@ -102,7 +102,6 @@ func TestPostgresInAnotherOrder(t *testing.T) {
 	check.Equal(t, "order", strings.Join(ids(t, store, record.Query{}), " "), "B C a b")
 }
 
-// ids lists the ids of runs.
 func ids(t *testing.T, store record.Store, q record.Query) (ids []string) {
 	t.Helper()
 	for head, err := range store.List(t.Context(), q) {

@@ -41,7 +41,6 @@ type job struct {
 	Hold        time.Duration
 }
 
-// store returns the store in a database of the driver.
 func (j job) store(ctx context.Context, db *sql.DB) (sqlstore.Store, error) {
 	if j.Driver == "pgx" {
 		return sqlstore.OpenPostgres(ctx, db)
@@ -49,7 +48,6 @@ func (j job) store(ctx context.Context, db *sql.DB) (sqlstore.Store, error) {
 	return sqlstore.OpenSQLite(ctx, db)
 }
 
-// connect returns the database, which the test closes.
 func (j job) connect(t testing.TB) *sql.DB {
 	t.Helper()
 	db := check.Value(sql.Open(j.Driver, j.DSN))(t)
@@ -58,7 +56,6 @@ func (j job) connect(t testing.TB) *sql.DB {
 	return db
 }
 
-// open returns a store with its database.
 func (j job) open(t testing.TB) (sqlstore.Store, *sql.DB) {
 	t.Helper()
 	db := j.connect(t)
@@ -131,7 +128,6 @@ func begun(t *testing.T, j job) *process {
 	return p
 }
 
-// line reads a line of the child.
 func (p *process) line(t *testing.T) string {
 	t.Helper()
 	line := check.Value(p.out.ReadString('\n'))(t)
@@ -147,19 +143,14 @@ func (p *process) seq(t *testing.T) (seq uint64) {
 	return seq
 }
 
-// databases runs a test in each database.
 func databases(t *testing.T, test func(t *testing.T, j job)) {
 	t.Run("SQLite", func(t *testing.T) { test(t, inSQLite(t)) })
 	t.Run("Postgres", func(t *testing.T) { test(t, inPostgres(t)) })
 }
 
-func inSQLite(t testing.TB) job {
-	return job{Driver: "sqlite", DSN: inFile(t)}
-}
+func inSQLite(t testing.TB) job { return job{Driver: "sqlite", DSN: inFile(t)} }
 
-func inPostgres(t testing.TB) job {
-	return job{Driver: "pgx", DSN: server.dsn(t)}
-}
+func inPostgres(t testing.TB) job { return job{Driver: "pgx", DSN: server.dsn(t)} }
 
 // TestStoppedProcess stops a process that holds a run, lets another one take over the run, and continues the first.
 func TestStoppedProcess(t *testing.T) {

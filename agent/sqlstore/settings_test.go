@@ -24,9 +24,7 @@ func TestDatabasesThatLose(t *testing.T) {
 		"no file":                {job{Driver: "sqlite", DSN: t.TempDir()}, "unable to open"},
 		"Postgres without syncs": {job{Driver: "pgx", DSN: server.dsn(t) + " synchronous_commit=off"}, "loses the last commits"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			check.Text(t, check.Err(c.job.store(t.Context(), c.job.connect(t))), c.want)
-		})
+		t.Run(name, func(t *testing.T) { check.Text(t, check.Err(c.job.store(t.Context(), c.job.connect(t))), c.want) })
 	}
 }
 

@@ -79,8 +79,7 @@ func damaged(in func(testing.TB) job, statement string) func(t *testing.T) (reco
 		store, db := in(t).open(t)
 		sqlstore.PageBy(store, 2)
 		return store, func(key run.Key) {
-			r := check.Value(db.ExecContext(t.Context(), statement, key.ID))(t)
-			n, err := r.RowsAffected()
+			n, err := check.Value(db.ExecContext(t.Context(), statement, key.ID))(t).RowsAffected()
 			check.Require(t, n == 1 && err == nil, "%d rows were changed, %v", n, err)
 		}
 	}
@@ -152,8 +151,7 @@ func TestTwoVersions(t *testing.T) {
 	store, db := inSQLite(t).open(t)
 	key := run.Key{ID: "r"}
 	d, lease := create(t, store, key)
-	snapshot := check.Value(ledger.NewSnapshot(d.State))(t)
-	check.Must(t, d.Append(t.Context(), store, lease, snapshot))
+	check.Must(t, d.Append(t.Context(), store, lease, check.Value(ledger.NewSnapshot(d.State))(t)))
 	data := d.Add(notes("b", 1)...)[0].JSON
 	old := d.Head()
 	old.Snapshot = 0
@@ -175,10 +173,7 @@ func TestWriteAheadLogIsCut(t *testing.T) {
 	file := inFile(t)
 	store, _ := opened(t, "sqlite", file)
 	d, lease := create(t, store, key)
-	size := func() int64 {
-		info := check.Value(os.Stat(file + "-wal"))(t)
-		return info.Size()
-	}
+	size := func() int64 { return check.Value(os.Stat(file + "-wal"))(t).Size() }
 	check.Must(t, d.Append(t.Context(), store, lease, notes(strings.Repeat("x", 1<<20), 20)...))
 	most := size()
 	for range 3 { // the first checkpoint, and the first write after it
@@ -201,8 +196,7 @@ func TestSQLiteGivesSpaceBack(t *testing.T) {
 	size := func() (all int64) {
 		execute(t, db, "PRAGMA wal_checkpoint(TRUNCATE)")
 		for _, name := range []string{file, file + "-wal"} {
-			info := check.Value(os.Stat(name))(t)
-			all += info.Size()
+			all += check.Value(os.Stat(name))(t).Size()
 		}
 		return all
 	}

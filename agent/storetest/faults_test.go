@@ -22,7 +22,6 @@ import (
 
 type call = ledgertest.Call
 
-// present returns the lease of the present holder.
 func present(c *call) record.Lease {
 	log, err := c.Store.Load(c.Ctx, c.Key)
 	if err != nil {
@@ -34,7 +33,6 @@ func present(c *call) record.Lease {
 // on has what is done instead of calls, by the names of methods.
 type on map[string]func(c *call) error
 
-// ignoring hides an error of a method.
 func ignoring(ignored error) func(c *call) error {
 	return func(c *call) error {
 		if err := c.Do(); !errors.Is(err, ignored) {
@@ -44,12 +42,10 @@ func ignoring(ignored error) func(c *call) error {
 	}
 }
 
-// before changes something before a call.
 func before(change func(c *call)) func(c *call) error {
 	return func(c *call) error { change(c); return c.Do() }
 }
 
-// after changes the results of a call.
 func after(change func(c *call)) func(c *call) error {
 	return func(c *call) error { defer change(c); return c.Do() }
 }
@@ -57,7 +53,6 @@ func after(change func(c *call)) func(c *call) error {
 // asPresent calls a method for the present holder, whoever calls.
 var asPresent = before(func(c *call) { c.Lease = present(c) })
 
-// renewing renews other leases.
 func renewing(other func(*call) record.Lease) func(*call) error {
 	return before(func(c *call) {
 		for i, lease := range c.Leases {

@@ -75,8 +75,7 @@ func TestAnswerWithoutWorkflow(t *testing.T) {
 	s := newService(t, nil)
 	s.On("UpdateWorkflow", mock.Anything, mock.Anything).Return(nil, gone)
 	c := temporal.NewClient(s, w.store, nil)
-	forged := run.Reply{Question: "forged", Action: run.ActionAllow}
-	check.Is(t, c.Reply(t.Context(), key, forged), run.ErrNotAsked)
+	check.Is(t, c.Reply(t.Context(), key, run.Reply{Question: "forged", Action: run.ActionAllow}), run.ErrNotAsked)
 	check.Equal(t, "workflows for a forged answer", len(s.woken), 0)
 	check.NoError(t, c.Reply(t.Context(), key, q.Allow()))
 	check.Equal(t, "workflows", len(s.woken), 1)

@@ -91,8 +91,7 @@ func TestScheduleCancelled(t *testing.T) {
 // TestScheduleBeginsOnce checks that a run that a worker has begun before it died is not begun again.
 func TestScheduleBeginsOnce(t *testing.T) {
 	w := newWorld()
-	a := w.agent(t, script{{text: "done"}}, agent.Options{})
-	s := workerOf(t, a, nil, nil)
+	s := workerOf(t, w.agent(t, script{{text: "done"}}, agent.Options{}), nil, nil)
 	for range 2 {
 		got := check.Value(s.envs[0].ExecuteActivity("mcpchain.Begin", map[string]string{"agent": "helper"}, agent.Text("go")))(t)
 		var id string

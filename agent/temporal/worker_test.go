@@ -38,7 +38,6 @@ func (s steps) RegisterActivityWithOptions(a any, o activity.RegisterOptions) {
 	}
 }
 
-// take takes a step in an environment.
 func (s steps) take(i int, tenant, id string) error {
 	_, err := s.envs[i].ExecuteActivity("mcpchain.Step", map[string]string{"tenant": tenant, "id": id, "agent": "helper"})
 	return err
@@ -117,8 +116,7 @@ func TestContextAndEvents(t *testing.T) {
 
 // TestWork refuses agents with equal names, and invalid numbers.
 func TestWork(t *testing.T) {
-	w := newWorld()
-	a := w.agent(t, script{{text: "done"}}, agent.Options{})
+	a := newWorld().agent(t, script{{text: "done"}}, agent.Options{})
 	check.Fails(t, temporal.Work(t.Context(), mocks.NewClient(t), nil, nil), "no agents")
 	check.Fails(t, temporal.Work(t.Context(), mocks.NewClient(t), []*agent.Agent{a, a}, nil), "two of a name")
 	negative := &temporal.WorkerOptions{Grace: -time.Second}

@@ -138,10 +138,7 @@ func TestContinueAsNew(t *testing.T) {
 	w := newWorld()
 	a := w.agent(t, script{{calls: []string{`{"n":1}`}}, {calls: []string{`{"n":2,"ask":true}`}}, {calls: []string{`{"n":3}`}}, {text: "done"}}, agent.Options{})
 	env := begin(t, a, nil)
-	env.RegisterDelayedCallback(func() {
-		q := ledger.Open(w.state(t))[0]
-		update(t, env, "1", q.Allow())
-	}, time.Minute)
+	env.RegisterDelayedCallback(func() { update(t, env, "1", ledger.Open(w.state(t))[0].Allow()) }, time.Minute)
 	first := theJob()
 	first["after"] = 3
 	env.ExecuteWorkflow("mcpchain.Run", first)
@@ -219,13 +216,11 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// replayed replays a history.
 func replayed(t *testing.T, file string) error {
 	t.Helper()
 	r := worker.NewWorkflowReplayer()
 	a := newWorld().agent(t, script{{text: "another answer"}}, agent.Options{System: "Another prompt."})
-	o := &temporal.WorkerOptions{Steps: 1, Grace: time.Minute}
-	check.Must(t, temporal.Register(r, []*agent.Agent{a}, o))
+	check.Must(t, temporal.Register(r, []*agent.Agent{a}, &temporal.WorkerOptions{Steps: 1, Grace: time.Minute}))
 	return r.ReplayWorkflowHistoryFromJSONFile(silent, file)
 }
 

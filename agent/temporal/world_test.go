@@ -114,7 +114,6 @@ func (w *world) noted() []int {
 	return append([]int{}, w.notes...)
 }
 
-// agent returns the agent of a worker.
 func (w *world) agent(t *testing.T, model script, opts agent.Options) *agent.Agent {
 	t.Helper()
 	opts.Name, opts.Durable.Store = "helper", w.store
@@ -173,7 +172,6 @@ func typeOf(err error) string {
 	return ""
 }
 
-// state returns the stored state of the run.
 func (w *world) state(t *testing.T) *ledger.State {
 	t.Helper()
 	return w.stateOf(t, key)
@@ -209,7 +207,6 @@ func (a *answered) Reject(err error) { a.rejected, a.done = err, true }
 
 func (a *answered) Complete(_ any, err error) { a.failed, a.done = err, true }
 
-// update sends replies to the workflow.
 func update(t *testing.T, env *testsuite.TestWorkflowEnvironment, id string, replies ...run.Reply) *answered {
 	t.Helper()
 	data := check.Value(json.Marshal(replies))(t)
@@ -220,5 +217,4 @@ func update(t *testing.T, env *testsuite.TestWorkflowEnvironment, id string, rep
 	return a
 }
 
-// silent is a logger that discards everything.
 var silent = log.NewStructuredLogger(slog.New(slog.DiscardHandler))

@@ -39,7 +39,6 @@ func image(data string) run.Part {
 	return run.Part{Type: run.PartImage, MIMEType: "image/png", Data: []byte(data)}
 }
 
-// lines shows messages, one on a line.
 func lines(messages []llms.MessageContent) []string {
 	var out []string
 	for _, m := range messages {

@@ -15,7 +15,6 @@ import (
 	"github.com/mcpchain/mcpchain/internal/check"
 )
 
-// random makes a history of what langchaingo can say.
 func random(r *rand.Rand) []run.Message {
 	out := []run.Message{}
 	for i := range r.IntN(8) {

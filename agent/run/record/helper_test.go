@@ -17,10 +17,8 @@ import (
 
 var start = time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
 
-// begun is the beginning of a run.
 var begun = []ledger.Change{&ledger.Begun{V: ledger.Version, ID: "run_1", Messages: []run.Message{run.Text(run.RoleUser, "go")}}}
 
-// call returns a proposed tool call.
 func call(id string) ledger.Call {
 	return ledger.Call{ID: id, Key: "key_" + id, Name: "echo", At: ledger.CallProposed, Asked: `{}`}
 }
@@ -37,8 +35,7 @@ func nested(seq uint64, c ledger.Change) ledger.Change {
 // everything returns the changes of a run that uses every feature, up to some open questions.
 func everything(t testing.TB) (changes []ledger.Change) {
 	t.Helper()
-	log := check.Value(os.ReadFile("../testdata/v1.3/run.log"))(t)
-	for line := range bytes.Lines(log) {
+	for line := range bytes.Lines(check.Value(os.ReadFile("../testdata/v1.3/run.log"))(t)) {
 		var e ledger.Entry
 		check.Must(t, json.Unmarshal(line, &e))
 		changes = append(changes, e.Change)

@@ -27,7 +27,6 @@ func wantDeleted(t *testing.T, store record.Store, q record.Query, want int) {
 	check.Equal(t, fmt.Sprintf("%+v: deleted", q), check.Value(record.DeleteEnded(t.Context(), store, q))(t), want)
 }
 
-// keepEnded stores runs that have ended.
 func keepEnded(t *testing.T, store record.Store, ids ...string) {
 	t.Helper()
 	for _, id := range ids {
@@ -96,10 +95,8 @@ func TestVerify(t *testing.T) {
 		"a record less":   {func(l *record.Log) { l.Records = l.Records[1:] }, "apply record"},
 		"another snapshot": {func(l *record.Log) {
 			more := []ledger.Entry{{Seq: 2, At: l.Records[1].At, Change: snapshot}, {Seq: 3, At: l.Records[2].At, Change: &ledger.Suspended{}}}
-			records := check.Value(ledger.Encode(more...))(t)
-			l.Records = append(l.Records[:1:1], records...)
-			state := check.Value(ledger.StateOf(l.Records))(t)
-			l.Head = ledger.HeadOf(state)
+			l.Records = append(l.Records[:1:1], check.Value(ledger.Encode(more...))(t)...)
+			l.Head = ledger.HeadOf(check.Value(ledger.StateOf(l.Records))(t))
 		}, "its snapshot in record 2: leads to another state"},
 	} {
 		var got []string
@@ -155,8 +152,7 @@ func importBesideOthers(t *testing.T) {
 			check.Must(t, open(from).Reply(t.Context(), key, []run.Reply{{Question: "q", Action: run.ActionDecline}}))
 			check.Must(t, from.PutBlob(t.Context(), lease, "blob", []byte("data")))
 			if notes == nil { // one record
-				snapshot := check.Value(ledger.NewSnapshot(d.State))(t)
-				check.Must(t, d.Append(t.Context(), open(from), lease, snapshot))
+				check.Must(t, d.Append(t.Context(), open(from), lease, check.Value(ledger.NewSnapshot(d.State))(t)))
 				check.Must(t, from.Prune(t.Context(), lease))
 				d.Records = d.Records[len(d.Records)-1:]
 			}
@@ -213,8 +209,7 @@ func TestDeleteInterruptedImport(t *testing.T) {
 func wantHeldForever(t *testing.T, store record.Store, key run.Key, before string) {
 	t.Helper()
 	time.Sleep(365 * 24 * time.Hour)
-	_, err := store.Acquire(t.Context(), key, record.Holder{})
-	check.Is(t, err, record.ErrHeld, before)
+	check.Is(t, check.Err(store.Acquire(t.Context(), key, record.Holder{})), record.ErrHeld, before)
 	for head := range store.List(t.Context(), record.Query{DueAt: time.Now()}) {
 		t.Errorf("%s: got %+v, want a run that is not due", before, head)
 	}

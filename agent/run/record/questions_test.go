@@ -111,14 +111,11 @@ func TestOpenAsks(t *testing.T) {
 	check.Is(t, failed, broken, "a store that fails")
 }
 
-// headOf returns the head of a run.
 func headOf(t *testing.T, store record.Store, key run.Key) *run.Head {
 	t.Helper()
-	log := check.Value(store.Load(t.Context(), key))(t)
-	return &log.Head
+	return &check.Value(store.Load(t.Context(), key))(t).Head
 }
 
-// extend adds a change to a run as a new holder.
 func extend(t *testing.T, store record.Store, key run.Key, c ledger.Change) {
 	t.Helper()
 	extendAt(t, store, key, start, c)
@@ -127,8 +124,7 @@ func extend(t *testing.T, store record.Store, key run.Key, c ledger.Change) {
 func extendAt(t *testing.T, store record.Store, key run.Key, at time.Time, c ledger.Change) {
 	t.Helper()
 	lease := check.Value(store.Acquire(t.Context(), key, record.Holder{Name: "h"}))(t)
-	log := check.Value(store.Load(t.Context(), key))(t)
-	d := ledgertest.Of(log.Records)
+	d := ledgertest.Of(check.Value(store.Load(t.Context(), key))(t).Records)
 	d.Begin, d.Pace = at, 0
 	check.Must(t, d.Append(t.Context(), store, lease, c))
 }
@@ -188,8 +184,7 @@ func TestOpenAsksOfHeads(t *testing.T) {
 		questions := check.Value(log.Questions())(t)
 		i := slices.IndexFunc(questions, func(q *run.Question) bool { return q.ID == open.Question.ID })
 		got := check.Value(open.Question.MarshalJSON())(t)
-		want := check.Value(questions[i].MarshalJSON())(t)
-		check.Equal(t, open.Question.ID, string(got), string(want))
+		check.Equal(t, open.Question.ID, string(got), string(check.Value(questions[i].MarshalJSON())(t)))
 	}
 	check.That(t, n == 3 && loads == 1, "got %d questions, and %d runs were loaded, want 3 and the long one", n, loads)
 }

@@ -19,7 +19,6 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 )
 
-// secret returns the secret with that name.
 func secret(name string) []byte {
 	key := make([]byte, 32)
 	var seed [32]byte
@@ -144,11 +143,9 @@ func TestSealedStoreHides(t *testing.T) {
 	check.That(t, len(opened.Replies) == 1 && string(opened.Replies[0].Content) == `{"city":"secretville"}`, "got the answers %v", opened.Replies)
 }
 
-// textOf returns the JSON of a state.
 func textOf(t *testing.T, s *ledger.State) string {
 	t.Helper()
-	data := check.Value(s.MarshalJSON())(t)
-	return string(data)
+	return string(check.Value(s.MarshalJSON())(t))
 }
 
 // TestSealedQuestions searches the heads of the store below for a question, which a list of open questions has.
