@@ -24,7 +24,6 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// mcpchain runs the program, with its standard input.
 func mcpchain(t *testing.T, stdin string, args ...string) (status int, stdout, stderr string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], args...)

@@ -17,7 +17,6 @@ import (
 	"github.com/mcpchain/mcpchain/internal/check"
 )
 
-// received is what comes from a channel.
 func received[T any](t *testing.T, c <-chan T) (v T) {
 	t.Helper()
 	select {
@@ -42,7 +41,6 @@ func desk(schema string) (*server, <-chan map[string]any) {
 	})), got
 }
 
-// askForm opens the form of desk.
 func (w *person) askForm() {
 	w.t.Helper()
 	w.allow("call ask {}", ".card.form", "Please answer.")

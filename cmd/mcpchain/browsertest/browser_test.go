@@ -66,10 +66,8 @@ func enter(t *testing.T, args ...string) *person {
 // beside has another person visit the page.
 func (w *person) beside(name string) *person { return visit(w.t, w.program, name) }
 
-// another opens another window of the person.
 func (w *person) another() *person { return open(w.t, w.program, w) }
 
-// visit opens the page in a new browser, and signs in.
 func visit(t *testing.T, p *program, name string) *person {
 	t.Helper()
 	w := open(t, p, nil)
@@ -157,27 +155,22 @@ func (w *person) do(actions ...chromedp.Action[chromedp.Void]) {
 	value(w, chromedp.Steps(actions...))
 }
 
-// value is what an action in the window returns.
 func value[T any](w *person, action chromedp.Action[T]) T {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.ctx, patience)
 	defer cancel()
-	out := check.Value(chromedp.Run(ctx, action))(w.t)
-	return out
+	return check.Value(chromedp.Run(ctx, action))(w.t)
 }
 
-// eval is the value of an expression in the page.
 func eval[T any](w *person, format string, args ...any) T {
 	w.t.Helper()
 	quoted := make([]any, len(args))
 	for i, a := range args {
-		data := check.Value(json.Marshal(a))(w.t)
-		quoted[i] = string(data)
+		quoted[i] = string(check.Value(json.Marshal(a))(w.t))
 	}
 	return value(w, chromedp.Evaluate[T](fmt.Sprintf(format, quoted...), chromedp.EvalAwaitPromise))
 }
 
-// await waits until an expression is true.
 func (w *person) await(format string, args ...any) {
 	w.t.Helper()
 	w.awaitFor(patience, format, args...)
@@ -289,7 +282,6 @@ func (w *person) shoot(name string) {
 	check.Must(w.t, os.WriteFile(filepath.Join(dir, strings.ReplaceAll(name, " ", "-")+".png"), png, 0o644))
 }
 
-// prefer has the browser prefer dark or light colours.
 func (w *person) prefer(scheme string) {
 	w.t.Helper()
 	_, err := chromedp.Call(w.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
@@ -298,7 +290,6 @@ func (w *person) prefer(scheme string) {
 	check.Must(w.t, err)
 }
 
-// narrow makes the window as wide as a phone.
 func (w *person) narrow() { w.do(chromedp.EmulateViewport(390, 760)) }
 func (w *person) wide()   { w.do(chromedp.EmulateViewport(1280, 860)) }
 

@@ -69,8 +69,7 @@ func (c *chatter) calls(name string, server mcpclient.Transport, tool, arguments
 	c.t.Cleanup(service.Close)
 	called := check.Value(tools.Catalog(profile.Plain).LookupStored(name, tool, ""))(c.t)
 	result := check.Value(called.Client().CallTool(c.t.Context(), tool, json.RawMessage(arguments)))(c.t)
-	address := check.Value(service.Offer(called, json.RawMessage(arguments), result))(c.t)
-	return open(c.t, &program{url: address}, nil)
+	return open(c.t, &program{url: check.Value(service.Offer(called, json.RawMessage(arguments), result))(c.t)}, nil)
 }
 
 // TestViewOfChatbot shows a view on the chatbot's page, and has the person decide on what the view wants.

@@ -16,7 +16,6 @@ import (
 	"github.com/mcpchain/mcpchain/internal/check"
 )
 
-// write writes a file for the program.
 func write(t *testing.T, name, text string) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), name)

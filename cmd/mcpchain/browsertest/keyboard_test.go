@@ -11,7 +11,6 @@ import (
 	"github.com/mcpchain/mcpchain/internal/check"
 )
 
-// press presses keys, one after the other.
 func (w *person) press(keys string, modifiers ...chromedp.Modifier) {
 	w.t.Helper()
 	w.do(chromedp.KeyEvent(keys, chromedp.KeyModifiers(modifiers...)))
@@ -49,8 +48,7 @@ func TestKeyboard(t *testing.T) {
 		"floor": {"type": "string", "title": "Floor", "enum": ["ground", "first"], "default": "ground"},
 		"days":  {"type": "array", "title": "Lunch on", "items": {"type": "string", "enum": ["Mon", "Tue"]}}
 	}}`)
-	p := start(t, serving(t, "desk", server)...)
-	ada := open(t, p, nil)
+	ada := open(t, start(t, serving(t, "desk", server)...), nil)
 	ada.focused("#names button")
 	ada.press(kb.Enter)
 	ada.focused("#question")

@@ -14,7 +14,6 @@ import (
 	"github.com/mcpchain/mcpchain/internal/check"
 )
 
-// server is a server of a test.
 type server struct {
 	*sdk.Server
 	over chan struct{} // closed when the test ends
@@ -49,7 +48,6 @@ func (s *server) hold(ctx context.Context) {
 
 func said(content ...sdk.Content) *sdk.CallToolResult { return &sdk.CallToolResult{Content: content} }
 
-// saying is a tool that answers with a text.
 func saying(text string) sdk.ToolHandler {
 	return func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		return said(&sdk.TextContent{Text: text}), nil
@@ -102,7 +100,6 @@ func talking(t *testing.T, replies ...[]string) (args []string) {
 	return []string{"-base-url", server.URL + "/v1", "-model", "<i>tester</i>"}
 }
 
-// serving is a configuration with one server.
 func serving(t *testing.T, name string, s *server) (args []string) {
 	t.Helper()
 	listening := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s.Server }, &sdk.StreamableHTTPOptions{Stateless: true}))

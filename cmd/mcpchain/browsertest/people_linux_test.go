@@ -37,8 +37,7 @@ func TestPeopleAtOneServer(t *testing.T) {
 	for i, w := range all {
 		w.see(".reply .prose", fmt.Sprint("Name ", i))
 	}
-	n := testenv.KillChildren(t, script)
-	check.Require(t, n != 0, "the server has no process")
+	check.Require(t, testenv.KillChildren(t, script) != 0, "the server has no process")
 	ada.program.logs(t, "a server is lost")
 	ada.program.logs(t, "a server is connected")
 	ada.allow("call echo {\"message\":\"back\"}", ".reply:last-of-type .prose", "Echo: back")

@@ -46,7 +46,6 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// program is a running program.
 type program struct {
 	url  string
 	args []string
@@ -111,7 +110,6 @@ func (p *program) run(t *testing.T, more ...string) {
 	}
 }
 
-// logs waits for a line of the log.
 func (p *program) logs(t *testing.T, text string) {
 	t.Helper()
 	late := time.After(patience)

@@ -12,7 +12,6 @@ import (
 	"github.com/mcpchain/mcpchain/internal/check"
 )
 
-// pressTwice double-clicks an element with a text.
 func (w *person) pressTwice(selector, text string) {
 	w.t.Helper()
 	w.await("[...document.querySelectorAll(%s)].some(n => n.checkVisibility() && n.innerText.trim() === %s)", selector, text)

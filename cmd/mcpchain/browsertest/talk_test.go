@@ -23,8 +23,7 @@ const twoTables = "Book a table for 2 at Luigi. Book a table for 3 at Mario."
 // TestConversation asks, allows a call, fills in a form, and reads the answer.
 func TestConversation(t *testing.T) {
 	t.Parallel()
-	p := start(t)
-	ada := open(t, p, nil)
+	ada := open(t, start(t), nil)
 	ada.see("h1", "Who are you?")
 	ada.accessible("sign-in")
 	ada.click("#names button", "Ada", "#user", "Ada")
@@ -73,8 +72,7 @@ func TestTwoUsers(t *testing.T) {
 	ada.see(".reply .prose", "The server sees the user Ada.")
 	grace.see(".reply .prose", "The server sees the user Grace.")
 	check.Equal(t, "conversations that Grace sees", eval[int](grace, "document.querySelectorAll('#list li').length"), 1)
-	place := eval[string](ada, "location.hash")
-	eval[bool](grace, "(location.hash = %s, true)", place)
+	eval[bool](grace, "(location.hash = %s, true)", eval[string](ada, "location.hash"))
 	grace.see("#offline", "There is no such conversation.")
 	text := eval[string](grace, "document.querySelector('main').innerText")
 	check.That(t, len(text) <= 200 && eval[int](grace, "document.querySelectorAll('#log > *').length") == 0, "Grace reads Ada's conversation: %s", text)
@@ -163,8 +161,7 @@ func TestRate(t *testing.T) {
 		}
 		return "";
 	})()`
-	after := eval[string](ada, drain)
-	check.Require(t, after != "", "no request was refused")
+	check.Require(t, eval[string](ada, drain) != "", "no request was refused")
 	ada.ask("What is 1 plus 1?", "#trouble", "too many requests; try again in")
 	ada.accessible("refused")
 	check.Equal(t, "the question", eval[string](ada, "document.querySelector('#question').value"), "What is 1 plus 1?")

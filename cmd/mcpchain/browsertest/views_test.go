@@ -321,8 +321,7 @@ func (w *person) inFrames(expression string) bool {
 			return true
 		}
 	}
-	infos := check.Value(chromedp.Targets(w.ctx))(w.t)
-	for _, info := range infos {
+	for _, info := range check.Value(chromedp.Targets(w.ctx))(w.t) {
 		if info.Type != "iframe" || info.BrowserContextID != chromedp.FromContext(w.ctx).BrowserContextID {
 			continue
 		}

@@ -69,7 +69,6 @@ func TestListener(t *testing.T) {
 	})
 }
 
-// failing is a listener that cannot accept.
 type failing struct{ offered }
 
 func (*failing) Accept() (net.Conn, error) { return nil, errors.New("no file is left") }
@@ -83,7 +82,6 @@ func TestListenerFails(t *testing.T) {
 	}
 }
 
-// from is a connection of an address.
 type from struct {
 	net.Conn
 	addr   string
@@ -93,7 +91,6 @@ type from struct {
 func (c *from) RemoteAddr() net.Addr { return net.TCPAddrFromAddrPort(netip.MustParseAddrPort(c.addr)) }
 func (c *from) Close() error         { c.closed = true; return nil }
 
-// queued is a listener with these connections.
 type queued struct {
 	offered
 	conns []*from

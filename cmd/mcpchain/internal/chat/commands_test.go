@@ -15,7 +15,6 @@ import (
 	"github.com/mcpchain/mcpchain/internal/tryout"
 )
 
-// holds checks that an output has texts.
 func holds(t *testing.T, got string, want ...string) {
 	t.Helper()
 	for _, text := range want {
@@ -25,8 +24,7 @@ func holds(t *testing.T, got string, want ...string) {
 
 func TestHelpIsOneScreen(t *testing.T) {
 	t.Parallel()
-	o := converse(t, "/help\n")
-	lines := strings.Split(strings.TrimSpace(o.stdout), "\n")
+	lines := strings.Split(strings.TrimSpace(converse(t, "/help\n").stdout), "\n")
 	check.That(t, len(lines) <= 23, "got %d lines, want one screen", len(lines))
 	for _, line := range lines {
 		check.That(t, len([]rune(line)) <= 79, "got %d columns: %s", len([]rune(line)), line)

@@ -24,7 +24,6 @@ import (
 
 var update = flag.Bool("update", false, "write the screens of testdata/screens")
 
-// emulator runs the program on an emulated terminal.
 type emulator struct {
 	t      *testing.T
 	file   *os.File // the person's side of the terminal
@@ -256,14 +255,12 @@ func (m *emulator) onlyForThePerson(names ...string) {
 	}
 }
 
-// kill kills the program.
 func (m *emulator) kill() {
 	m.t.Helper()
 	check.Must(m.t, m.cmd.Process.Kill())
 	m.ended(-1)
 }
 
-// home returns the home folder of the program.
 func (m *emulator) home() string {
 	for _, v := range m.cmd.Env {
 		if dir, ok := strings.CutPrefix(v, "HOME="); ok {
@@ -283,7 +280,6 @@ func here(t *testing.T, servers []string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// leave ends the program.
 func (m *emulator) leave() {
 	m.t.Helper()
 	m.enter("you ›\n", ctrlD)

@@ -58,7 +58,6 @@ func (m *emulator) harmless() {
 	}
 }
 
-// command enters a command and waits for its end.
 func (m *emulator) command(line string) {
 	m.t.Helper()
 	m.typed(line + "\r")

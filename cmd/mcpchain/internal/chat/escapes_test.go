@@ -27,7 +27,6 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// heard records what a peer got.
 type heard struct {
 	mu   sync.Mutex // guards text
 	text strings.Builder
@@ -46,7 +45,6 @@ func (h *heard) String() string {
 	return h.text.String()
 }
 
-// quotedJSON returns a text as a JSON string.
 func quotedJSON(text string) string {
 	raw, err := json.Marshal(text)
 	if err != nil {
@@ -152,7 +150,6 @@ func babbling(first, text string, got *heard) http.Handler {
 	})
 }
 
-// textsOf returns all strings of a JSON value.
 func textsOf(value any) string {
 	switch v := value.(type) {
 	case string:

@@ -50,7 +50,6 @@ func waitTogether() {
 // patience bounds every wait for the program.
 const patience = 3 * time.Minute
 
-// program is the program as a child process.
 type program struct {
 	t      *testing.T
 	cmd    *exec.Cmd
@@ -61,13 +60,11 @@ type program struct {
 
 func command(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
-	self := check.Value(os.Executable())(t)
-	cmd := exec.CommandContext(t.Context(), self, args...)
+	cmd := exec.CommandContext(t.Context(), check.Value(os.Executable())(t), args...)
 	cmd.Env = []string{asProgram + "=1", "PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "TERM=xterm"}
 	return cmd
 }
 
-// start starts the program with pipes.
 func start(t *testing.T, args ...string) *program {
 	t.Helper()
 	p := &program{t: t, cmd: command(t, args...), stdout: make(chan string, 1000), stderr: make(chan string, 1000)}
@@ -92,7 +89,6 @@ func (p *program) say(line string) {
 	check.Must(p.t, check.Err(io.WriteString(p.stdin, line+"\n")))
 }
 
-// await returns the first line with the text.
 func (p *program) await(lines <-chan string, text string) string {
 	p.t.Helper()
 	deadline := time.After(patience)
@@ -112,14 +108,12 @@ func (p *program) await(lines <-chan string, text string) string {
 	}
 }
 
-// ask enters a line, and waits for an output with a text.
 func (p *program) ask(line string, output <-chan string, text string) {
 	p.t.Helper()
 	p.say(line)
 	p.await(output, text)
 }
 
-// close ends the input of the program.
 func (p *program) close() {
 	p.t.Helper()
 	check.Must(p.t, p.stdin.Close())
@@ -144,13 +138,11 @@ type outcome struct {
 	status         int
 }
 
-// converse runs the program with an input.
 func converse(t *testing.T, input string, args ...string) outcome {
 	t.Helper()
 	return finish(t, command(t, args...), input)
 }
 
-// finish runs a command with an input.
 func finish(t *testing.T, cmd *exec.Cmd, input string) outcome {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -171,7 +163,6 @@ func (o outcome) check(t *testing.T, stdout string, status int, stderr ...string
 	}
 }
 
-// put writes a file.
 func put(t *testing.T, path, text string, mode os.FileMode) {
 	t.Helper()
 	check.Must(t, os.WriteFile(path, []byte(text), mode))
@@ -193,8 +184,7 @@ func entry(t *testing.T, kind string, env ...string) string {
 	for pair := range slices.Chunk(env, 2) {
 		vars[pair[0]] = pair[1]
 	}
-	text := check.Value(json.Marshal(map[string]any{"command": self, "env": vars}))(t)
-	return string(text)
+	return string(check.Value(json.Marshal(map[string]any{"command": self, "env": vars}))(t))
 }
 
 // entries returns a file of servers, each on a line of its own: KIND or NAME=KIND for a test server, or NAME=!TEXT for

@@ -91,8 +91,7 @@ func TestPermissions(t *testing.T) {
 // A command that is always allowed in one folder is not allowed in another, where it may start another program.
 func TestPermissionsOfAFolder(t *testing.T) {
 	t.Parallel()
-	config := configure(t, "mine=good")
-	cmd := command(t, "-config", config)
+	cmd := command(t, "-config", configure(t, "mine=good"))
 	cmd.Dir = t.TempDir()
 	allowed(t, cmd)
 	finish(t, again(t, cmd), "What is 3 plus 4?\n").check(t, "The result: 3 + 4 = 7.\n", 0)
@@ -130,8 +129,7 @@ func TestProjectFile(t *testing.T) {
 	m.enter("[y]es", "y", "The key of the server:  it is not shown", "hunter2", "*******", "\r")
 	m.await("server mine: 6 tools") // one of the demo server's is excluded
 	m.leave()
-	second := again(t, cmd)
-	n := openScreenOf(t, second)
+	n := openScreenOf(t, again(t, cmd))
 	n.enter("The key of the server:  it is not shown", "hunter2\r", "you ›\n", ctrlD)
 	n.ended(0)
 	check.That(t, !strings.Contains(n.screen(), "starts "), "got another question about a trusted file:\n%s", n.screen())

@@ -70,8 +70,7 @@ func TestJSONOfProblems(t *testing.T) {
 	check.Require(t, len(got) == 1 && got[0].StopReason == "error" && got[0].Error != nil && strings.Contains(*got[0].Error, "no such file") && o.status == 2,
 		"got %s, want the missing file", o.stdout)
 	check.That(t, !strings.Contains(o.stdout, "\u202e"), "got %q, want nothing that a terminal obeys", o.stdout)
-	config := configure(t, "crash", "good")
-	got = turns(t, converse(t, "", "-json", "-prompt", "hello", "-config", config).stdout)
+	got = turns(t, converse(t, "", "-json", "-prompt", "hello", "-config", configure(t, "crash", "good")).stdout)
 	check.That(t, len(got) == 1 && len(got[0].Problems) == 1 && strings.Contains(got[0].Problems[0], `:2: server "crash": the program "`),
 		"got %+v, want the server that is left out", got)
 }

@@ -34,12 +34,10 @@ func startCounting(t *testing.T, server string) (p *program, pid int) {
 	return p, pid
 }
 
-// pidOf reads the process id that a server has written.
 func pidOf(t *testing.T, file string) int {
 	t.Helper()
 	text := check.Value(os.ReadFile(file))(t)
-	pid := check.Value(strconv.Atoi(string(text)))(t)
-	return pid
+	return check.Value(strconv.Atoi(string(text)))(t)
 }
 
 // ended checks the exit status, and that the server ends with the program. On a slow machine the

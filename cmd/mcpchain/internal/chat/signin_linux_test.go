@@ -125,7 +125,6 @@ func TestLogin(t *testing.T) {
 // Without a terminal, the program says where to sign in.
 func TestSignInWithoutATerminal(t *testing.T) {
 	t.Parallel()
-	s := newSigning(t)
-	finish(t, again(t, s.cmd), "").check(t, "", 1,
+	finish(t, again(t, newSigning(t).cmd), "").check(t, "", 1,
 		`mcp.json:2: server "notes": the server wants a sign-in: start mcpchain on a terminal once, and say /login notes`)
 }

@@ -123,8 +123,7 @@ func TestServerOfTheGoSDK(t *testing.T) {
 	m.enter("Allow it?", "y\n", "Allow it, with its reply?", "y\n", "← everything sample: A text for the server.")
 	m.enter("Allow it?", "y\n", "random", "words\n", "Send this to everything?", "y\n", "words")
 	m.await("Both have worked.")
-	n := testenv.KillChildren(t, program)
-	check.Require(t, n != 0, "%s does not run", program)
+	check.Require(t, testenv.KillChildren(t, program) != 0, "%s does not run", program)
 	m.await("everything is back")
 	m.enter("you ›", "Once more\n", "Allow it?", "y\n", "← everything greet: Hi again")
 	m.await("It is back.")
@@ -245,7 +244,6 @@ func (m *plain) ended(want int) {
 	}
 }
 
-// leave ends the program.
 func (m *plain) leave() {
 	m.t.Helper()
 	m.enter("you › ", ctrlD)

@@ -18,8 +18,7 @@ func TestOpen(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	file := cli.Place("new", "a b?#%.db")
 	for range 2 {
-		db := check.Value(Open(t.Context(), file))(t)
-		check.NoError(t, db.Close())
+		check.NoError(t, check.Value(Open(t.Context(), file))(t).Close())
 	}
 	info, err := os.Stat(file)
 	check.That(t, err == nil && info.Size() != 0 && info.Mode().Perm() == 0o600, "got %v, %v, want a file of the user alone", info, err)

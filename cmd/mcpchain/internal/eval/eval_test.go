@@ -27,7 +27,6 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// run runs the command without a model in the environment.
 func run(t *testing.T, args ...string) (status int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -38,7 +37,6 @@ func run(t *testing.T, args ...string) (status int, stdout, stderr string) {
 	return cli.Status(err, &errs), out.String(), errs.String()
 }
 
-// write writes the file of a suite.
 func write(t *testing.T, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)

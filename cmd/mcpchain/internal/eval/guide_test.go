@@ -47,11 +47,9 @@ func serveTodo(file string) error {
 	return s.Run(context.Background(), &sdk.StdioTransport{})
 }
 
-// block returns the first block of the guide in a language.
 func block(t *testing.T, language string) string {
 	t.Helper()
-	guide := check.Value(os.ReadFile("../../../../docs/evals.md"))(t)
-	_, rest, _ := strings.Cut(string(guide), "```"+language+"\n")
+	_, rest, _ := strings.Cut(string(check.Value(os.ReadFile("../../../../docs/evals.md"))(t)), "```"+language+"\n")
 	text, _, ok := strings.Cut(rest, "```")
 	check.Require(t, ok, "the guide has no block of %s", language)
 	return text

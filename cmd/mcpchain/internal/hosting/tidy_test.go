@@ -68,7 +68,6 @@ func TestTidy(t *testing.T) {
 	}
 }
 
-// told passes lines of a log on.
 type told struct{ lines chan string }
 
 func (l *told) Write(p []byte) (int, error) {

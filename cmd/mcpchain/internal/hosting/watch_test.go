@@ -40,8 +40,7 @@ func TestWatch(t *testing.T) {
 	server.CloseClientConnections()
 	server.Close()
 	look(true)
-	listener := check.Value(net.Listen("tcp", address))(t)
-	again := &httptest.Server{Listener: listener, Config: &http.Server{Handler: handler}}
+	again := &httptest.Server{Listener: check.Value(net.Listen("tcp", address))(t), Config: &http.Server{Handler: handler}}
 	again.Start()
 	defer again.Close()
 	look(false)

@@ -141,7 +141,6 @@ func breaches(in io.Reader, out io.Writer) {
 	})
 }
 
-// tasks has a tool that has to be called as a task.
 func tasks(in io.Reader, out io.Writer) {
 	const state = `"taskId":"t","createdAt":"2026-01-01T00:00:00Z","lastUpdatedAt":"2026-01-01T00:00:00Z","ttl":1000,"pollInterval":1`
 	play(in, out, `{"name":"research","inputSchema":{"type":"object"},"execution":{"taskSupport":"required"}}`, func(method string, id json.RawMessage) {
@@ -237,8 +236,7 @@ func golden(t *testing.T, name, got string) {
 	if *update {
 		check.Must(t, os.WriteFile(path, []byte(got), 0o600))
 	}
-	want := check.Value(os.ReadFile(path))(t)
-	check.Same(t, "", got, string(want))
+	check.Same(t, "", got, string(check.Value(os.ReadFile(path))(t)))
 }
 
 var update = flag.Bool("update", false, "write the golden files")

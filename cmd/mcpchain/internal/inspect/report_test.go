@@ -97,8 +97,7 @@ func TestLongList(t *testing.T) {
 	}
 	for n, cut := range map[int][]string{maxListed: nil, maxListed + 1: {"prompts"}} {
 		s := &serverReport{}
-		list := listed(s, "prompts", prompts(n), func(p *mcp.Prompt) string { return p.Name })
-		check.Equal(t, "listed", len(list), maxListed)
+		check.Equal(t, "listed", len(listed(s, "prompts", prompts(n), func(p *mcp.Prompt) string { return p.Name })), maxListed)
 		check.Same(t, "lists that are cut", s.Cut, cut)
 	}
 }

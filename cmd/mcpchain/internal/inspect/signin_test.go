@@ -130,8 +130,7 @@ func TestInputWithoutAnswer(t *testing.T) {
 // In a script, lines of standard input are the answers, as the guide says. An empty line is the default.
 func TestInputsInAScript(t *testing.T) {
 	t.Parallel()
-	text := check.Value(os.ReadFile("../../../../docs/mcp-json.md"))(t)
-	_, file, _ := strings.Cut(string(text), "```json\n{\n  \"inputs\"")
+	_, file, _ := strings.Cut(string(check.Value(os.ReadFile("../../../../docs/mcp-json.md"))(t)), "```json\n{\n  \"inputs\"")
 	file, _, _ = strings.Cut(file, "```")
 	path := filepath.Join(t.TempDir(), "mcp.json")
 	check.Must(t, os.WriteFile(path, []byte(`{"inputs"`+file), 0o600))
@@ -139,8 +138,7 @@ func TestInputsInAScript(t *testing.T) {
 		{"k1\nus\n", "us", ""}, {"k1\n\n", "eu", ""}, {"k1\nus", "us", ""},
 		{"k1\n", "", `input "region": there is no answer`}, {"k1\nasia\n", "", `input "region"`},
 	} {
-		you := &signin.Lines{In: strings.NewReader(tt.lines), Out: io.Discard}
-		cfg, err := (&options{file: path}).load(t.Context(), you)
+		cfg, err := (&options{file: path}).load(t.Context(), &signin.Lines{In: strings.NewReader(tt.lines), Out: io.Discard})
 		check.Require(t, err == nil && len(cfg) == 1, "%q: got %+v, %v", tt.lines, cfg, err)
 		s := cfg[0]
 		if tt.err != "" {

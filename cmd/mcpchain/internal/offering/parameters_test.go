@@ -24,7 +24,6 @@ func TestParameters(t *testing.T) {
 	for n := range 70 {
 		many[fmt.Sprint("x", n)] = map[string]any{}
 	}
-	raw := check.Value(json.Marshal(map[string]any{"properties": many}))(t)
-	got := Parameters(raw)
+	got := Parameters(check.Value(json.Marshal(map[string]any{"properties": many}))(t))
 	check.That(t, len(got) == maxLines+1 && got[maxLines] == "… (10 more lines)", "got %d lines, want %d", len(got), maxLines+1)
 }

@@ -45,7 +45,6 @@ func TestMain(m *testing.M) {
 	_, _ = io.Copy(io.Discard, os.Stdin)
 }
 
-// connect returns the explanation of a failed connection.
 func connect(t *testing.T, s mcpclient.Transport, timeout time.Duration) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), timeout)

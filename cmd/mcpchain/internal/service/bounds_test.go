@@ -73,7 +73,6 @@ func (g *gate) atWork() (now, most int) {
 	return g.now, g.most
 }
 
-// eventually waits for a fact.
 func eventually(t testing.TB, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !is(); time.Sleep(5 * time.Millisecond) {
@@ -81,7 +80,6 @@ func eventually(t testing.TB, what string, is func() bool) {
 	}
 }
 
-// allow answers the question of a run.
 func (p person) allow(id string) {
 	p.t.Helper()
 	check.Equal(p.t, "the answer to "+id, p.answer(id, p.settled(id).Asks[0].ID, `"action":"allow"`), http.StatusNoContent)
@@ -169,11 +167,9 @@ func TestStoredRuns(t *testing.T) {
 	check.Equal(t, "forget=yes", ada.code("DELETE", "/runs/"+asking+"?forget=yes", ""), http.StatusBadRequest)
 	check.Equal(t, "forget a run", ada.code("DELETE", "/runs/"+over+"?forget=true", ""), http.StatusNoContent)
 	check.Equal(t, "a run that is forgotten", ada.code("GET", "/runs/"+over, ""), http.StatusNotFound)
-	ended := bob.run("hi")
-	bob.follow(ended, "", is("answer"))
+	bob.follow(bob.run("hi"), "", is("answer"))
 	eventually(t, "bob's run is let go, and deleted", func() bool {
-		n := check.Value(record.DeleteEnded(t.Context(), s.store, record.Query{AllTenants: true}))(t)
-		return n == 1
+		return check.Value(record.DeleteEnded(t.Context(), s.store, record.Query{AllTenants: true}))(t) == 1
 	})
 	check.Equal(t, "a run that waits", ada.state(asking).Status, run.StatusWaiting)
 }

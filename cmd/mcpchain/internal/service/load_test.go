@@ -78,7 +78,6 @@ func (l *load) note(ctx context.Context, in struct {
 
 func (l *load) name(user int) string { return fmt.Sprintf("user%04d", user) }
 
-// play has all users work.
 func (l *load) play() {
 	var users []string
 	for n := range l.users {
@@ -168,7 +167,6 @@ func (l *load) watch(ctx context.Context) {
 	}
 }
 
-// heap is what is in use after a collection.
 func heap() uint64 {
 	runtime.GC()
 	var m runtime.MemStats

@@ -58,7 +58,6 @@ func openPeople(t *testing.T, users, processes int) *peopleAtOneServer {
 
 func token(user int) string { return fmt.Sprintf("token-of-the-user-%04d", user) }
 
-// logged waits for a line of the log.
 func (p *peopleAtOneServer) logged(text string) {
 	p.Helper()
 	late := time.After(time.Minute)
@@ -78,8 +77,7 @@ func (p *peopleAtOneServer) logged(text string) {
 func (p *peopleAtOneServer) asks(user int) (id, form string, waited bool) {
 	who := person{aside{p.T}, p.url, token(user)}
 	id = who.run("Ask me for my name")
-	approval := who.settled(id).Asks[0]
-	who.answer(id, approval.ID, `"action":"allow"`)
+	who.answer(id, who.settled(id).Asks[0].ID, `"action":"allow"`)
 	who.follow(id, "", func(e event) bool {
 		waited = waited || strings.Contains(e.data, "all ") && strings.Contains(e.data, "are in use")
 		return e.Type == "asked" && strings.Contains(e.data, `"form"`)
@@ -114,8 +112,7 @@ func TestPeopleAtOneServer(t *testing.T) {
 		group.Go(func() { p.answers(i%2, o.id, o.form, fmt.Sprint("Ada ", i)) })
 	}
 	group.Wait()
-	n := testenv.KillChildren(t, p.script)
-	check.Require(t, n != 0, "the server has no process")
+	check.Require(t, testenv.KillChildren(t, p.script) != 0, "the server has no process")
 	p.logged("a server is lost")
 	p.logged("a server is connected")
 	id, form, _ := p.asks(0)

@@ -25,7 +25,6 @@ import (
 	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
-// process is the service as a process of its own.
 type process struct {
 	cmd  *exec.Cmd
 	over chan error
@@ -34,7 +33,6 @@ type process struct {
 
 var listens = regexp.MustCompile(`url=(\S+)`)
 
-// launch starts the program, and returns its address.
 func launch(t *testing.T, file string, lease time.Duration, flags ...string) (*process, string) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])

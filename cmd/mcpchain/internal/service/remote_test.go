@@ -58,8 +58,7 @@ func atTemporal(t *testing.T, c client.Client) func(*service) {
 	return func(s *service) {
 		o := settings(t, "-temporal", "t:1", "-queue", "q")
 		o.role = front
-		r := newRemote(c, s.agent, s.store, o, s.logger)
-		s.engine = r
+		s.engine = newRemote(c, s.agent, s.store, o, s.logger)
 	}
 }
 

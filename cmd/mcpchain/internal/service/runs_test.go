@@ -27,7 +27,6 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// keepRun keeps a run of ada in a database.
 func keepRun(t *testing.T, store record.Store, id string, changes ...ledger.Change) {
 	t.Helper()
 	begun := &ledger.Begun{ID: id, Tenant: "ada", Agent: ledger.AgentName{Name: "service"}}
@@ -61,8 +60,7 @@ func TestOperations(t *testing.T) {
 		command = files.ReplaceAllString(command, "")
 		name, _, _ := strings.Cut(command, " ")
 		if name == "import" {
-			data := check.Value(os.ReadFile(file[1]))(t)
-			in.Write(data)
+			in.Write(check.Value(os.ReadFile(file[1]))(t))
 		}
 		var args []string
 		for i, part := range strings.Split(command, "'") { // as a shell does
@@ -169,8 +167,7 @@ func TestRunsNeedStore(t *testing.T) {
 		check.Text(t, err, want, place)
 		check.Equal(t, "the status", cli.Status(err, io.Discard), 2)
 	}
-	made := check.Value(filepath.Glob("*/*"))(t)
-	check.Equal(t, "files in folders", len(made), 0)
+	check.Equal(t, "files in folders", len(check.Value(filepath.Glob("*/*"))(t)), 0)
 	raw, err := os.ReadFile("other.db")
 	check.That(t, err == nil && !bytes.Contains(raw, []byte("mcpchain")), "got tables of runs in another database, %v", err)
 }
@@ -204,10 +201,8 @@ func TestIdempotencyKeyAfterPrune(t *testing.T) {
 	s, _ := assembled(t, settings(t))
 	input := &ledger.Begun{ID: "key_1", Tenant: "ada", Agent: ledger.AgentName{Name: "service"}, Messages: []run.Message{run.Text(run.RoleUser, "hi")}, Vars: map[string]json.RawMessage{inputVar: hashOf("hi")}}
 	begun := ledgertest.Since(time.Now(), input, &ledger.Compacted{Replaced: 1, Messages: []run.Message{run.Text(run.RoleUser, "(left out)")}})
-	snapshot := check.Value(ledger.NewSnapshot(begun.State))(t)
-	begun.Add(snapshot, &ledger.Ended{Status: run.StatusFinished})
-	lease := ledgertest.Keep(t, s.store, begun)
-	check.Must(t, s.store.Release(t.Context(), lease))
+	begun.Add(check.Value(ledger.NewSnapshot(begun.State))(t), &ledger.Ended{Status: run.StatusFinished})
+	check.Must(t, s.store.Release(t.Context(), ledgertest.Keep(t, s.store, begun)))
 	n, err := record.Prune(t.Context(), s.store, record.Query{AllTenants: true})
 	check.Require(t, n == 1 && err == nil, "got %d pruned, %v", n, err)
 	key := run.Key{Tenant: "ada", ID: "key_1"}

@@ -127,8 +127,7 @@ func TestLimits(t *testing.T) {
 	}
 	first, second := p.run("Count to 1000"), p.run("Count to 1000")
 	check.Equal(t, "a third run at once", p.code("POST", "/runs", `{"input":"hi"}`), 429)
-	id := (person{t, url, "demo-bob"}).run("hi")
-	check.That(t, id != "", "another user has to wait")
+	check.That(t, (person{t, url, "demo-bob"}).run("hi") != "", "another user has to wait")
 	p.follow(first, "", func(event) bool {
 		check.Equal(t, "a second stream", p.code("GET", "/runs/"+second+"/events", ""), 429)
 		return true

@@ -51,8 +51,7 @@ func twoServices(t *testing.T, share func(*options)) {
 		o := settings(t)
 		o.temporal, o.rate = "", 60_000
 		share(o)
-		url := start(t, o, func(s *service) { services[i] = s })
-		people[i] = person{t, url, "demo-ada"}
+		people[i] = person{t, start(t, o, func(s *service) { services[i] = s }), "demo-ada"}
 	}
 	for i, p := range people { // begun at each, and stopped where nothing works on it
 		id := p.run("Count to 1000")
@@ -71,8 +70,7 @@ func twoServices(t *testing.T, share func(*options)) {
 		}
 	}
 	id := people[0].run("Book a table for 4 at Luigi")
-	q := people[1].settled(id).Asks[0]
-	people[1].answer(id, q.ID, `"action":"deny"`)
+	people[1].answer(id, people[1].settled(id).Asks[0].ID, `"action":"deny"`)
 	all := people[0].follow(id, "", is("answer"))
 	for i, e := range all[:len(all)-1] { // the client continues at the other service
 		if e.id == "" {
@@ -84,7 +82,6 @@ func twoServices(t *testing.T, share func(*options)) {
 	check.Equal(t, "a run that continues", people[0].state(id).Status, run.StatusFinished)
 }
 
-// key is the key of a run of ada.
 func (p person) key(id string) run.Key { return run.Key{Tenant: "ada", ID: id} }
 
 // worksOn is the service that works on a run.

@@ -38,11 +38,9 @@ func opened(t *testing.T, args ...string) (*app, *bytes.Buffer) {
 	args = append([]string{"-store", filepath.Join(t.TempDir(), "web.db"), "-views", "none"}, args...)
 	o := check.Value(parseFlags(args, func(string) string { return "" }, log))(t)
 	o.logger = slog.New(slog.NewTextHandler(log, nil))
-	a := check.Value(assemble(t.Context(), o, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8080}))(t)
-	return a, log
+	return check.Value(assemble(t.Context(), o, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8080}))(t), log
 }
 
-// served serves the demo server, and returns its address.
 func served(t *testing.T, listener net.Listener) string {
 	t.Helper()
 	server := tryout.NewServer()
@@ -59,7 +57,6 @@ func served(t *testing.T, listener net.Listener) string {
 	return web.URL
 }
 
-// inFile writes a file, and returns its path.
 func inFile(t *testing.T, name, text string) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), name)
@@ -265,8 +262,7 @@ func TestServerThatEnds(t *testing.T) {
 	if s := sharedBy(t, h, ada); len(s.Servers) != 0 || len(s.Troubles) != 1 || !strings.Contains(s.Troubles[0].Text, "it is tried again") {
 		t.Errorf("got %+v, want the server that is not there", s)
 	}
-	listener := check.Value(net.Listen("tcp", address))(t)
-	served(t, listener)
+	served(t, check.Value(net.Listen("tcp", address))(t))
 	for s := sharedBy(t, h, ada); len(s.Servers) != 1 || len(s.Troubles) != 0; s = sharedBy(t, h, ada) {
 		check.Require(t, t.Context().Err() == nil, "got %+v, want the server", s)
 		time.Sleep(20 * time.Millisecond)

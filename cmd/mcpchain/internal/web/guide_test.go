@@ -32,8 +32,7 @@ func TestGuide(t *testing.T) {
 	check.Must(t, os.WriteFile(filepath.Join(dir, "users.txt"), []byte("Ada 0123456789abcdef\n"), 0o600))
 	count := 0
 	for _, document := range []string{"../../../../README.md", "../../../../docs/page.md"} {
-		text := check.Value(os.ReadFile(document))(t)
-		for _, c := range guide.Commands(string(text)) {
+		for _, c := range guide.Commands(string(check.Value(os.ReadFile(document))(t))) {
 			args, ok := strings.CutPrefix(c.Text, "go run ./cmd/mcpchain serve")
 			if !ok {
 				continue // another program's
@@ -46,7 +45,6 @@ func TestGuide(t *testing.T) {
 	check.That(t, count >= 5, "got %d commands, want the ones of the guide", count)
 }
 
-// serve runs the program until it serves its page.
 func serve(t *testing.T, program, dir string, args []string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

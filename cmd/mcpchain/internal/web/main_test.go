@@ -110,8 +110,7 @@ func TestWarnings(t *testing.T) {
 			check.Contains(t, tt.args, got[i], want)
 		}
 	}
-	file := inFile(t, "mcp.json", `{"mcpServers": {"off": {"command": "x", "disabled": true}}}`)
-	_, log := trial(t, "-config", file)
+	_, log := trial(t, "-config", inFile(t, "mcp.json", `{"mcpServers": {"off": {"command": "x", "disabled": true}}}`))
 	check.Contains(t, "the log", log.String(), `level=WARN msg="the file has no server that is enabled: there are no tools"`)
 }
 

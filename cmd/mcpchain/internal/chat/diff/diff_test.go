@@ -8,7 +8,6 @@ import (
 	"github.com/mcpchain/mcpchain/internal/check"
 )
 
-// marked returns a diff as text.
 func marked(lines []diff.Line) string {
 	var texts []string
 	for _, l := range lines {

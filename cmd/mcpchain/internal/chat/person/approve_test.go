@@ -18,7 +18,6 @@ import (
 
 func newPerson(s *typist.Screen) *Person { return New(s, false, nil, &Failures{}) }
 
-// inTurn returns a context of a turn.
 func inTurn(t *testing.T) context.Context { return InTurn(t.Context()) }
 
 func asks(tool string) *approval.Request { return approvalAt("demo", &mcp.Tool{Name: tool}) }
@@ -149,8 +148,7 @@ Allow it? [y]es, [n]o, [w]ords, [e]dit,
 }
 
 func TestApproveAtEndOfInput(t *testing.T) {
-	s := typist.New(t)
-	check.Is(t, check.Err(newPerson(s).Approve(inTurn(t), asks("add"))), io.EOF)
+	check.Is(t, check.Err(newPerson(typist.New(t)).Approve(inTurn(t), asks("add"))), io.EOF)
 }
 
 func TestApproveWithoutTerminal(t *testing.T) {
@@ -212,8 +210,7 @@ func TestAlwaysLending(t *testing.T) {
 
 // A request outside of a turn is refused, as it would interrupt the person's typing.
 func TestReviewOutsideOfTurns(t *testing.T) {
-	s := typist.New(t, "y")
-	err := newPerson(s).Lend(t.Context(), &sampling.Request{Params: &mcp.CreateMessageParams{}})
+	err := newPerson(typist.New(t, "y")).Lend(t.Context(), &sampling.Request{Params: &mcp.CreateMessageParams{}})
 	check.That(t, errors.Is(err, errRefused), "got %v, want %v", err, errRefused)
 }
 
@@ -243,7 +240,6 @@ func TestMisfit(t *testing.T) {
 func TestApproveBrokenArguments(t *testing.T) {
 	a := asks("add")
 	a.Arguments = nil
-	s := typist.New(t, "e", "{}")
-	d, err := newPerson(s).Approve(inTurn(t), a)
+	d, err := newPerson(typist.New(t, "e", "{}")).Approve(inTurn(t), a)
 	check.That(t, err == nil && string(d.Arguments) == "{}", "got %+v, %v; want the arguments that were written", d, err)
 }

@@ -32,7 +32,6 @@ func tableOf(t *testing.T, s *typist.Screen, given answers.Answers) *form {
 	return newForm(New(s, false, map[string]answers.Answers{"demo": given}, &Failures{}), "demo", "When?", fields)
 }
 
-// fill has the person fill in the form.
 func fill(t *testing.T, f *form) (*mcp.ElicitResult, error) {
 	action, err := f.person.screen.Fill(inTurn(t), f.Form)
 	return elicitResult(action, err, f.Values)
@@ -146,8 +145,7 @@ func TestUnattendedForm(t *testing.T) {
 
 // A form with only optional fields is not accepted without an answer.
 func TestUnattendedFormOfDefaults(t *testing.T) {
-	s := typist.Absent(t)
-	got, err := newPerson(s).Elicit(t.Context(), &mcp.ElicitParams{
+	got, err := newPerson(typist.Absent(t)).Elicit(t.Context(), &mcp.ElicitParams{
 		Mode: "form", RequestedSchema: json.RawMessage(`{"type": "object", "properties": {"share": {"type": "boolean", "default": true}}}`)})
 	check.That(t, err == nil && got.Action == "decline", "got %+v, %v; want decline", got, err)
 }

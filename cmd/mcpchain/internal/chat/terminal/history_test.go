@@ -25,8 +25,7 @@ func TestHistoryOnDisk(t *testing.T) {
 	check.That(t, ok && shown == "first", "got %q, want the newest", shown)
 	shown, ok = again.newer()
 	check.That(t, ok && shown == "draft", "got %q, want what was being written", shown)
-	info := check.Value(os.Stat(path))(t)
-	mode := info.Mode().Perm()
+	mode := check.Value(os.Stat(path))(t).Mode().Perm()
 	check.That(t, mode == 0o600 || runtime.GOOS == "windows", "got the mode %o", mode)
 }
 
@@ -58,6 +57,5 @@ func TestHistoryWithoutAFile(t *testing.T) {
 	h := openHistory("")
 	h.add("first")
 	check.Equal(t, "entries", fmt.Sprint(h.entries), "[first]")
-	left := check.Value(os.ReadDir("."))(t)
-	check.Equal(t, "files", fmt.Sprint(left), "[]")
+	check.Equal(t, "files", fmt.Sprint(check.Value(os.ReadDir("."))(t)), "[]")
 }

@@ -127,8 +127,7 @@ func offer(t *testing.T, s *Service, arguments string) string {
 	catalog := s.opts.Tools.Catalog(profile.Plain)
 	res := catalog.Call(t.Context(), llms.ToolCall{ID: "1", Type: "function", FunctionCall: &llms.FunctionCall{Name: "show", Arguments: "{}"}})
 	check.Require(t, res.Raw != nil, "%v", res.Err)
-	address := check.Value(s.Offer(res.Tool, json.RawMessage(arguments), res.Raw))(t)
-	return address
+	return check.Value(s.Offer(res.Tool, json.RawMessage(arguments), res.Raw))(t)
 }
 
 // page is the page of a view. The test takes the part of the view.
@@ -152,7 +151,6 @@ func post(t *testing.T, address, body string) *http.Response {
 	return res
 }
 
-// load opens the page and starts the view.
 func load(t *testing.T, address string) *page {
 	t.Helper()
 	res := post(t, address+"open", `{"theme":"dark","width":500,"height":300}`)
@@ -167,7 +165,6 @@ func load(t *testing.T, address string) *page {
 	return p
 }
 
-// begin starts the view, and returns the host's answer.
 func (p *page) begin() map[string]any {
 	p.t.Helper()
 	answer := p.ask("ui/initialize", `{"protocolVersion":"2026-01-26","appInfo":{"name":"v","version":"1"},"appCapabilities":{}}`)
@@ -177,8 +174,7 @@ func (p *page) begin() map[string]any {
 
 func (p *page) next() (l responseLine) {
 	p.t.Helper()
-	raw := check.Value(p.lines.ReadBytes('\n'))(p.t)
-	check.Must(p.t, json.Unmarshal(raw, &l))
+	check.Must(p.t, json.Unmarshal(check.Value(p.lines.ReadBytes('\n'))(p.t), &l))
 	return l
 }
 
@@ -195,7 +191,6 @@ func (p *page) sayFrom(first int, messages string) {
 	check.Require(p.t, res.StatusCode == http.StatusNoContent, "got %s", res.Status)
 }
 
-// ask sends a request of the view, and returns the response.
 func (p *page) ask(method, params string) map[string]any {
 	p.t.Helper()
 	p.id++
@@ -203,7 +198,6 @@ func (p *page) ask(method, params string) map[string]any {
 	return p.until(func(m map[string]any) bool { return m["id"] == float64(p.id) && m["method"] == nil })
 }
 
-// until returns the first message that matches.
 func (p *page) until(fits func(map[string]any) bool) map[string]any {
 	p.t.Helper()
 	for {
@@ -235,8 +229,7 @@ func TestView(t *testing.T) {
 		!cmp.Equal(got.Reaches, []string{"https://a.example"}) || strings.Contains(got.Sandbox, "popups") {
 		t.Errorf("got %+v", got)
 	}
-	about := p.begin()
-	context := about["hostContext"].(map[string]any)
+	context := p.begin()["hostContext"].(map[string]any)
 	check.That(t, context["theme"] == "dark" && context["containerDimensions"].(map[string]any)["maxHeight"] == 300.0 && context["toolInfo"].(map[string]any)["tool"].(map[string]any)["name"] == "show",
 		"got the context %v", context)
 	check.Same(t, "input", p.notified("ui/notifications/tool-input"), any(map[string]any{"arguments": map[string]any{}}))
@@ -370,8 +363,7 @@ func (c *late) Recv() ([]byte, error) {
 func TestEndWaitsForTheView(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		transport, conn := mcpclient.Pipe()
-		ours := check.Value(transport.Dial(t.Context()))(t)
-		n := &session{service: New(Options{}), conn: &late{ours, make(chan struct{})}}
+		n := &session{service: New(Options{}), conn: &late{check.Value(transport.Dial(t.Context()))(t), make(chan struct{})}}
 		n.host = check.Value(host.Open(t.Context(), conn, &viewServer{session: n}, nil))(t)
 		gone, cancel := context.WithCancel(t.Context())
 		cancel()

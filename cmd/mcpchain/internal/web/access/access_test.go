@@ -77,8 +77,7 @@ func TestSignOutWhileConnecting(t *testing.T) {
 	close(goOn)
 	connecting.Wait()
 	check.Equal(t, "state", a.Status("Ada")[0].State, Needed)
-	g := check.Value(a.grant("Ada", "mail"))(t)
-	check.That(t, g.toolset() == nil, "the user is connected")
+	check.That(t, check.Value(a.grant("Ada", "mail"))(t).toolset() == nil, "the user is connected")
 }
 
 // TestStopBesideAConnection has a user stop a turn while another turn connects to the server: it does not wait for that.

@@ -12,8 +12,7 @@ import (
 
 func encode(t *testing.T, nodes []prose.Node) string {
 	t.Helper()
-	data := check.Value(json.Marshal(nodes))(t)
-	return strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&").Replace(string(data))
+	return strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&").Replace(string(check.Value(json.Marshal(nodes))(t)))
 }
 
 func TestTree(t *testing.T) {

@@ -23,11 +23,9 @@ func opened(t *testing.T, path string, names ...string) (*signin.Sessions, *sql.
 	t.Helper()
 	db := check.Value(database.Open(t.Context(), path))(t)
 	t.Cleanup(func() { _ = db.Close() })
-	d := check.Value(signin.New(t.Context(), db.DB, signin.Users{Names: names}, false))(t)
-	return d, db.DB
+	return check.Value(signin.New(t.Context(), db.DB, signin.Users{Names: names}, false))(t), db.DB
 }
 
-// request is a request with the cookie of a response.
 func request(body string, before *httptest.ResponseRecorder) *http.Request {
 	r := httptest.NewRequest("POST", "/sign-in", strings.NewReader(body))
 	if before != nil {
@@ -151,8 +149,7 @@ func TestToken(t *testing.T) {
 
 // TestProxy takes the user from a proxy that is trusted, and from no other machine.
 func TestProxy(t *testing.T) {
-	trusted := check.Value(bounded.Parse("10.0.0.0/8, ::1"))(t)
-	p := &signin.Proxy{Header: "X-User", Trusted: trusted}
+	p := &signin.Proxy{Header: "X-User", Trusted: check.Value(bounded.Parse("10.0.0.0/8, ::1"))(t)}
 	for _, tt := range []struct {
 		from  string
 		users []string

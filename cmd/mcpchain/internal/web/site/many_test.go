@@ -21,7 +21,6 @@ import (
 	"github.com/mcpchain/mcpchain/internal/check"
 )
 
-// inFile is a store in a SQLite file.
 func inFile(t testing.TB) record.Store {
 	t.Helper()
 	db := check.Value(database.Open(t.Context(), filepath.Join(t.TempDir(), "web.db")))(t)
@@ -123,7 +122,6 @@ func (u *unread) Write(p []byte) (int, error) {
 func (u *unread) SetDeadline(t time.Time) error      { return u.SetReadDeadline(t) }
 func (u *unread) SetWriteDeadline(_ time.Time) error { return nil }
 
-// single is a listener with one connection.
 type single struct {
 	conns chan net.Conn
 	done  chan struct{}

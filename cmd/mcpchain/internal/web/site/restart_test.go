@@ -28,8 +28,7 @@ func TestRestart(t *testing.T) {
 	second := serve(t, site.Limits{}, store, agenttest.Play(agenttest.Say("It is paid.")), paying())
 	window := second.watch(t, "Ada", id, last.ID)
 	second.answer(t, "Ada", id, map[string]any{"ask": last.member(t, "id"), "action": "allow"})
-	rest := window.until(t, "ended")
-	got := kinds(rest)
+	got := kinds(window.until(t, "ended"))
 	check.That(t, strings.HasPrefix(got, "answered") && strings.HasSuffix(got, "result reply ended"), "got %q after the restart, want the answer, the result, the reply and the end", got)
 	answer := `{"ask":"` + last.member(t, "id") + `","action":"deny"}`
 	check.Equal(t, "a second answer", second.status(t, "Ada", "POST", "/api/conversations/"+id+"/answers", answer), http.StatusNotFound)
@@ -60,7 +59,6 @@ func TestRequestAtTheEnd(t *testing.T) {
 	check.Equal(t, answer.Body.String(), answer.Code, http.StatusServiceUnavailable)
 }
 
-// hang is a step of a model that does not answer.
 func hang(ctx context.Context, _ agenttest.Turn) (*model.Response, error) {
 	<-ctx.Done()
 	return nil, context.Cause(ctx)

@@ -76,8 +76,7 @@ func TestSignInByProvider(t *testing.T) {
 	t.Cleanup(provider.Close)
 	signIn := &redirecting{provider: provider.URL, users: map[string]string{}}
 	w := serveFor(t, signIn, site.Limits{}, record.NewMemory(), agenttest.PlayRepeating(agenttest.Say("hello")))
-	jar := check.Value(cookiejar.New(nil))(t)
-	w.Client().Jar = jar
+	w.Client().Jar = check.Value(cookiejar.New(nil))(t)
 	t.Cleanup(func() { w.Client().Jar = nil })
 	get := func(path string, change ...func(*http.Request)) string {
 		_, _, body := w.do(t, "", "GET", path, "", change...)

@@ -78,11 +78,9 @@ func (w *world) do(t testing.TB, user, method, path, body string, change ...func
 	}
 	res := check.Value(w.Client().Do(r))(t)
 	defer res.Body.Close()
-	data := check.Value(io.ReadAll(res.Body))(t)
-	return res.StatusCode, res.Header, string(data)
+	return res.StatusCode, res.Header, string(check.Value(io.ReadAll(res.Body))(t))
 }
 
-// status is that of the response to a request.
 func (w *world) status(t testing.TB, user, method, path, body string, change ...func(*http.Request)) int {
 	t.Helper()
 	status, _, answer := w.do(t, user, method, path, body, change...)
@@ -93,15 +91,13 @@ func (w *world) status(t testing.TB, user, method, path, body string, change ...
 // post sends a request that has to succeed, and returns the id of the conversation.
 func (w *world) post(t testing.TB, user, path string, body any) string {
 	t.Helper()
-	data := check.Value(json.Marshal(body))(t)
-	status, _, answer := w.do(t, user, "POST", path, string(data))
+	status, _, answer := w.do(t, user, "POST", path, string(check.Value(json.Marshal(body))(t)))
 	var out struct{ ID string }
 	err := json.Unmarshal([]byte(answer), &out)
 	check.Require(t, err == nil && status == http.StatusAccepted, "POST %s: got %d %s", path, status, answer)
 	return out.ID
 }
 
-// begin begins a conversation.
 func (w *world) begin(t testing.TB, user, text string) string {
 	t.Helper()
 	return w.post(t, user, "/api/conversations", map[string]string{"text": text})
@@ -112,7 +108,6 @@ func (w *world) answer(t testing.TB, user, id string, body map[string]any) {
 	w.post(t, user, "/api/conversations/"+id+"/answers", body)
 }
 
-// event is a server-sent event.
 type event struct {
 	Type, ID string
 	Window   string // of a stream for several
@@ -126,7 +121,6 @@ func (e event) member(t testing.TB, name string) string {
 	return fmt.Sprint(members[name])
 }
 
-// window reads a stream.
 type window struct {
 	body   io.ReadCloser
 	lines  *bufio.Reader
@@ -169,7 +163,6 @@ func (w *window) close() {
 	_ = w.body.Close()
 }
 
-// next is the next event.
 func (w *window) next(t testing.TB) (e event) {
 	t.Helper()
 	timer := time.AfterFunc(time.Minute, w.cancel)
@@ -194,7 +187,6 @@ func (w *window) next(t testing.TB) (e event) {
 	}
 }
 
-// ends waits for the end of the stream.
 func (w *window) ends(t testing.TB) {
 	t.Helper()
 	late := time.AfterFunc(time.Minute, w.cancel)
@@ -216,14 +208,12 @@ func (w *window) until(t testing.TB, kind string) (out []event) {
 	}
 }
 
-// last waits for an event of a type.
 func (w *window) last(t testing.TB, kind string) event {
 	t.Helper()
 	events := w.until(t, kind)
 	return events[len(events)-1]
 }
 
-// works waits until the model is at work.
 func (w *window) works(t testing.TB) {
 	t.Helper()
 	for {

@@ -25,10 +25,8 @@ type stoppable struct {
 	endless int // how many of them are still to come
 }
 
-// Info implements [agent.Model].
 func (*stoppable) Info() model.Info { return model.Info{} }
 
-// Generate implements [agent.Model].
 func (m *stoppable) Generate(ctx context.Context, r *model.Request) iter.Seq2[model.Delta, error] {
 	if m.endless == 0 {
 		return m.Model.Generate(ctx, r)
