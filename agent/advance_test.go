@@ -78,8 +78,7 @@ func TestAdvanceEvents(t *testing.T) {
 // A step that fails says what became of the run, and one that is held elsewhere says so.
 func TestAdvanceFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := record.NewMemory()
-		gone := errors.New("no credit")
+		store, gone := record.NewMemory(), errors.New("no credit")
 		a, _ := process(t, store, play(breaks(gone)), agent.Options{})
 		key := begun(t, a)
 		lease := check.Value(store.Acquire(t.Context(), key, record.Holder{TTL: time.Minute}))(t)
@@ -226,8 +225,7 @@ func TestUnfinishedReply(t *testing.T) {
 
 func unfinishedReply(t *testing.T, hooks []agent.Hook, want string) {
 	synctest.Test(t, func(t *testing.T) {
-		store := record.NewMemory()
-		written := make(chan struct{})
+		store, written := record.NewMemory(), make(chan struct{})
 		a := newAgent(t, play(shows("Half an \xff", hangs(written))).streaming(), &agent.Options{Hooks: hooks, Durable: agent.Durable{Store: store}})
 		key := run.Key{ID: "half"}
 		go func() {

@@ -83,8 +83,7 @@ func TestStopDuringAnOutage(t *testing.T) {
 // An append that was stored although its context ended is not a conflict: what is known afterwards is stored, too.
 func TestCancelledAppendThatWasStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		memory := record.NewMemory()
-		appends := 0
+		memory, appends := record.NewMemory(), 0
 		store := watch(memory, func(c *storeCall) error {
 			err := c.Do()
 			if c.Method == "append" {

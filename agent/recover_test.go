@@ -69,8 +69,7 @@ func TestRecoverForUsers(t *testing.T) {
 			return "of " + userOf(ctx), nil
 		}, nil)
 		a := newAgent(t, model, &agent.Options{Durable: agent.Durable{Store: store}, Tools: []adapter.Source{whose}})
-		wake := make(chan struct{})
-		ended := make(chan *agent.Result)
+		wake, ended := make(chan struct{}), make(chan *agent.Result)
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error)
 		var works []context.Context
@@ -119,8 +118,7 @@ func TestRecoverShares(t *testing.T) {
 		}, &adapter.FuncOptions{Options: &adapter.Options{User: userOf}})
 		model := play(onInput(uses(toolCall("1", "wait", "{}")), says("done")))
 		a := newAgent(t, model, &agent.Options{Durable: agent.Durable{Store: store}, Tools: []adapter.Source{wait}})
-		ended := map[string]time.Duration{}
-		began := time.Now()
+		ended, began := map[string]time.Duration{}, time.Now()
 		for _, user := range []string{"ada", "ada", "ada", "ada", "ada", "bob"} {
 			begun(t, a, agent.WithTenant(user))
 		}

@@ -164,8 +164,7 @@ func TestNothingIsSentWithoutTheRun(t *testing.T) {
 	} {
 		for _, tool := range []string{"remote", "local"} {
 			synctestRun(t, tool+" "+name, func(t *testing.T) {
-				effects := 0
-				s := emptyServer()
+				effects, s := 0, emptyServer()
 				s.addTool("remote", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 					effects++
 					return text("done"), nil

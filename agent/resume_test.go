@@ -199,8 +199,7 @@ func TestResumeState(t *testing.T) {
 // not fit, are foreign, late or another than the first are refused, each with its reason.
 func TestAnswersAreRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := record.NewMemory()
-		s := emptyServer()
+		store, s := record.NewMemory(), emptyServer()
 		s.AddTool(&sdk.Tool{Name: "pay",
 			InputSchema: json.RawMessage(`{"type":"object","properties":{"bill":{"type":"integer"}},"required":["bill"]}`)}, gives(text("paid")))
 		toolset := openAll(t, nil, adapter.Server{Name: "bank", Transport: s.connect(t)})
@@ -306,8 +305,7 @@ func (s *listed) in(store record.Store) *listed {
 // commit with the intent to call. What works after a denial and before the model finds the answer durable, too.
 func TestResumeWritesOnce(t *testing.T) {
 	for action, want := range map[run.Action][]string{run.ActionAllow: {"the call", "Compact", "BeforeModel"}, run.ActionDeny: {"Compact", "BeforeModel"}} {
-		store := new(listed).in(record.NewMemory())
-		seen := map[string][]string{}
+		store, seen := new(listed).in(record.NewMemory()), map[string][]string{}
 		note := func(who string) {
 			if _, again := seen[who]; !again {
 				seen[who] = slices.Clone(store.calls)

@@ -96,8 +96,7 @@ func TestRequests(t *testing.T) {
 			{Type: run.PartFile, MIMEType: "text/csv; charset=utf-8", Data: []byte("a,b\n")}, {Type: run.PartImage, MIMEType: "image/png", URL: "https://example.com/a.png"},
 		}}},
 	}
-	half := 0.5
-	n := 0
+	half, n := 0.5, 0
 	for _, name := range fakehost.ClaudeModels() {
 		h := &fakehost.Claude{Key: "key-1", Reply: greets}
 		m := serve(t, h, name, anthropicmodel.Options{})

@@ -27,8 +27,7 @@ func TestInvariants(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 7))
 		s := &session{r: r}
 		o := &compact.Options{Window: int64(500 + r.IntN(6000)), KeepTurns: r.IntN(6)}
-		summaries := seed%2 == 1
-		c := compact.Trim(o)
+		summaries, c := seed%2 == 1, compact.Trim(o)
 		if summaries {
 			c = compact.SummarizeWith(func(_ context.Context, old []run.Message) (string, run.Usage, error) {
 				return fmt.Sprintf("summary of %d", len(old)), run.Usage{Total: 7}, nil

@@ -14,8 +14,7 @@ import (
 
 // TestServe reads an event over HTTP, and refuses a position.
 func TestServe(t *testing.T) {
-	key := run.Key{ID: "r"}
-	f := feed.New(nil)
+	key, f := run.Key{ID: "r"}, feed.New(nil)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { f.Serve(w, r, key) }))
 	defer server.Close()
 	f.Publish(key, &agent.TurnEnd{EventInfo: agent.EventInfo{Run: "r", Seq: 3}})

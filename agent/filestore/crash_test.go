@@ -110,8 +110,7 @@ func play(s record.Store) (made int, synced map[run.Key]int, last record.Lease) 
 // TestPowerCut cuts the power at every change of the disk, in each way in which a disk may lose what was not synced.
 // Synced changes survive, each run is as it was at one moment, and it can be continued, even if the power is cut again.
 func TestPowerCut(t *testing.T) {
-	dir := t.TempDir()
-	whole := newDisk()
+	dir, whole := t.TempDir(), newDisk()
 	s := whole.on(t, dir)
 	want := map[run.Key][]string{key: {""}, two: {""}} // after each number of steps
 	c := new(cast)

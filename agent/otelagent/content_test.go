@@ -200,8 +200,7 @@ func TestContentIsUTF8(t *testing.T) {
 
 // Nothing that a model, a tool or a person says is recorded unasked.
 func TestNoContent(t *testing.T) {
-	r := newRecorder(t, otelagent.Options{})
-	secret := "secret"
+	r, secret := newRecorder(t, otelagent.Options{}), "secret"
 	run(t, r.agent(t, play(uses("1", "lookup", `{"secret":1}`), says(secret)), agent.Options{System: secret},
 		adapter.Func("lookup", secret, func(context.Context, struct{}) (string, error) { return secret, nil }, nil)))
 	lines := strings.Join(r.lines(t), "\n")

@@ -86,9 +86,7 @@ func TestGroupOfEndedContexts(t *testing.T) {
 // A commit that panics fails its changes, and the next one is made.
 func TestGroupAfterPanic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := &group{}
-		release := make(chan struct{})
-		calls := 0
+		g, release, calls := &group{}, make(chan struct{}), 0
 		g.commit = func(_ context.Context, batch []*waiter) {
 			if calls++; calls == 2 {
 				panic("of the driver")

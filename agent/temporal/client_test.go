@@ -85,8 +85,7 @@ func TestAnswerWithoutWorkflow(t *testing.T) {
 // TestUpdateID checks that equal replies, and no others, are the same update.
 func TestUpdateID(t *testing.T) {
 	w, q := waiting(t)
-	s := newService(t, nil)
-	ids := map[string]bool{}
+	s, ids := newService(t, nil), map[string]bool{}
 	s.On("UpdateWorkflow", mock.Anything, mock.Anything).
 		Run(func(args mock.Arguments) { ids[args.Get(1).(client.UpdateWorkflowOptions).UpdateID] = true }).
 		Return(nil, context.Canceled)

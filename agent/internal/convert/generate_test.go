@@ -59,8 +59,7 @@ func TestGenerate(t *testing.T) {
 }
 
 func TestGenerateErrors(t *testing.T) {
-	f := &llms.FunctionDefinition{Name: "f"}
-	failed := errors.New("failed")
+	f, failed := &llms.FunctionDefinition{Name: "f"}, errors.New("failed")
 	failing := func(context.Context, []byte) error { return failed }
 	one := func(role llms.ChatMessageType, parts ...llms.ContentPart) []llms.MessageContent {
 		return []llms.MessageContent{{Role: role, Parts: parts}}

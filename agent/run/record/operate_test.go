@@ -111,8 +111,7 @@ func TestVerify(t *testing.T) {
 
 // TestImportRefuses imports exported runs that are cut, changed, or of another format.
 func TestImportRefuses(t *testing.T) {
-	store := record.NewMemory()
-	key := run.Key{Tenant: "acme", ID: "one"}
+	store, key := record.NewMemory(), run.Key{Tenant: "acme", ID: "one"}
 	keep(t, store, key, "a", opens("q", run.QuestionApproval), &ledger.Suspended{})
 	var out bytes.Buffer
 	check.Must(t, record.Export(t.Context(), store, key, &out))

@@ -202,8 +202,7 @@ func TestOpenAsksInPages(t *testing.T) {
 		}
 		keep(t, store, run.Key{ID: fmt.Sprint(i)}, "", changes...)
 	}
-	got := map[string]int{}
-	q := record.Query{Limit: 2}
+	got, q := map[string]int{}, record.Query{Limit: 2}
 	for page := 0; ; page++ {
 		n := 0
 		for open, err := range record.OpenQuestions(t.Context(), store, q) {

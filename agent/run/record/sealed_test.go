@@ -87,8 +87,7 @@ func TestSealedState(t *testing.T) {
 
 // TestChangedSeal changes each bit of a sealed state.
 func TestChangedSeal(t *testing.T) {
-	k := keys(t, "a", "b")
-	key := run.Key{ID: "run_1"}
+	k, key := keys(t, "a", "b"), run.Key{ID: "run_1"}
 	sealed := check.Value(k.Seal(key, []byte(`{"v":1}`)))(t)
 	box := check.Value(base64.RawURLEncoding.DecodeString(sealed))(t)
 	for i := range len(box) * 8 {

@@ -77,8 +77,7 @@ func (p *program) run(t *testing.T, more ...string) {
 	stderr, err := p.cmd.StderrPipe()
 	check.Must(t, err)
 	check.Must(t, p.cmd.Start())
-	found := make(chan string, 1)
-	done := make(chan struct{})
+	found, done := make(chan string, 1), make(chan struct{})
 	p.done = done
 	go func() {
 		defer close(done)

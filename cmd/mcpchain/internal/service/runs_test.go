@@ -47,8 +47,7 @@ func TestOperations(t *testing.T) {
 		"list": "ada/one ", "show": `"id": "one"`, "answer": "answered ada/one\n", "cancel": "cancelled ada/one\n", "revive": "revived ada/parked\n", "verify": "2 runs, 0 defects\n",
 		"delete": "1 run deleted", "prune": "0 runs pruned", "import": "ada/one", "export": "mcpchain_run",
 	}
-	files := regexp.MustCompile(` [<>] (\S+)$`)
-	done := map[string]bool{}
+	files, done := regexp.MustCompile(` [<>] (\S+)$`), map[string]bool{}
 	for _, line := range strings.Split(string(text), "\n") {
 		command, ok := strings.CutPrefix(line, "mcpchain runs ")
 		if !ok {

@@ -125,8 +125,7 @@ func TestApproveOtherwise(t *testing.T) {
 
 // A text of several lines is shown with its lines, and only once.
 func TestLongArguments(t *testing.T) {
-	s := typist.New(t, "n")
-	a := asks("write_file")
+	s, a := typist.New(t, "n"), asks("write_file")
 	a.Arguments = json.RawMessage(`{"path":"x.py","content":"def f():\n\treturn 1\n","n":1}`)
 	check.NoError(t, check.Err(newPerson(s).Approve(inTurn(t), a)))
 	s.Check(t, "The model wants to run write_file on the server demo:\n  \"path\": \"x.py\"\n  \"content\":\n    def f():\n        return 1\n  \"n\": 1\n"+

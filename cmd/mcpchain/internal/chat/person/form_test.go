@@ -180,8 +180,7 @@ func TestURL(t *testing.T) {
 
 // The warnings about an address precede the question. The address is not broken into lines.
 func TestDoubtfulURL(t *testing.T) {
-	s := typist.Wide(t, 60, "n")
-	path := strings.Repeat("x", 60)
+	s, path := typist.Wide(t, 60, "n"), strings.Repeat("x", 60)
 	got, err := newPerson(s).Elicit(inTurn(t), &mcp.ElicitParams{
 		Mode: "url", Message: "It is safe.\nThe page:\n  https://bank.example", URL: "http://xn--bnk-ula.exam\u200bple/" + path + " you ›"})
 	check.That(t, err == nil && got.Action == "decline", "got %+v, %v; want decline", got, err)

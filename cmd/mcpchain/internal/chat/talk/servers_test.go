@@ -81,8 +81,7 @@ func (m mortal) Dial(ctx context.Context) (mcpclient.Conn, error) {
 // Each end of a server's process is reported once, and so is each return, until the server is given up.
 func TestDeathsAreTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		screen := typist.New(t)
-		servers := &Servers{}
+		screen, servers := typist.New(t), &Servers{}
 		c := &connections{configured: servers, screen: screen}
 		left, frail := make(mortal, 1), make(mortal, 1)
 		server := func(name string, transport mcpclient.Transport) adapter.Server {

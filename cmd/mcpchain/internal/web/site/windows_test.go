@@ -61,8 +61,7 @@ func TestTaken(t *testing.T) {
 	model := agenttest.Play(agenttest.CallTools("long", `{}`, "pay", `{"number":1}`))
 	w := serve(t, site.Limits{}, record.NewMemory(), model, long, paying())
 	id := w.begin(t, "Ada", "Do both.")
-	window := w.watch(t, "Ada", id, "")
-	asks := map[string]string{}
+	window, asks := w.watch(t, "Ada", id, ""), map[string]string{}
 	for len(asks) < 2 {
 		asked := window.last(t, "asked")
 		asks[asked.member(t, "tool")] = asked.member(t, "id")

@@ -315,6 +315,5 @@ func TestStreams(t *testing.T) {
 	v.isGone("ended")
 	v.stream.end()
 	<-v.stream.over
-	again := w.show("Ada", "w", id, at)
-	check.That(t, again.opened.Life != v.opened.Life, "a window that was forgotten has the same life")
+	check.That(t, w.show("Ada", "w", id, at).opened.Life != v.opened.Life, "a window that was forgotten has the same life")
 }
