@@ -87,15 +87,21 @@ func TestStatus(t *testing.T) {
 		503: "the server is out of order: try again later, or tell its operator (HTTP status 503 of URL); it says: said",
 		401: `the server wants a key, or another one than it got: get one from its operator, and write it in mcp.json, as in "headers": {"Authorization": "Bearer KEY"} (HTTP status 401 of URL)`,
 	} {
-		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			w.WriteHeader(status)
-			_, _ = w.Write([]byte(" said\n"))
-		}))
-		got := connect(t, &mcpclient.HTTP{URL: s.URL}, time.Minute)
-		got = strings.ReplaceAll(got, s.URL, "URL")
-		check.That(t, got == want, "%d: got %s\nwant %s", status, got, want)
-		s.Close()
+		answers(t, status, "text/plain", " said\n", want)
 	}
+}
+
+// answers has a host answer so, and wants an explanation.
+func answers(t *testing.T, status int, kind, body, want string) {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", kind)
+		w.WriteHeader(status)
+		_, _ = w.Write([]byte(body))
+	}))
+	defer s.Close()
+	got := strings.ReplaceAll(connect(t, &mcpclient.HTTP{URL: s.URL}, time.Minute), s.URL, "URL")
+	check.That(t, got == want, "%d: got %s\nwant %s", status, got, want)
 }
 
 // An HTML page is not shown.
@@ -105,15 +111,7 @@ func TestPage(t *testing.T) {
 		404: "there is no MCP server at this URL: check its path, which often ends with /mcp or /sse (HTTP status 404 of URL)",
 		200: `what answers at the URL does not speak MCP: check the URL, above all its path (mcp: invalid result: POST URL: content type "text/html", want application/json or text/event-stream: it begins "<p>")`,
 	} {
-		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Type", "text/html")
-			w.WriteHeader(status)
-			_, _ = w.Write([]byte("<p>"))
-		}))
-		got := connect(t, &mcpclient.HTTP{URL: s.URL}, time.Minute)
-		got = strings.ReplaceAll(got, s.URL, "URL")
-		check.That(t, got == want, "%d: got %s\nwant %s", status, got, want)
-		s.Close()
+		answers(t, status, "text/html", "<p>", want)
 	}
 }
 

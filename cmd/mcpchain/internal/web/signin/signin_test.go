@@ -36,11 +36,17 @@ func request(body string, before *httptest.ResponseRecorder) *http.Request {
 	return r
 }
 
+// signIn is the response to a sign-in.
+func signIn(h http.Handler, body string) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, request(body, nil))
+	return w
+}
+
 func TestSession(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "web.db")
 	d, db := opened(t, path, "Ada", "Grace")
-	in := httptest.NewRecorder()
-	d.ServeHTTP(in, request(`{"name":"Ada"}`, nil))
+	in := signIn(d, `{"name":"Ada"}`)
 	cookies := in.Result().Cookies()
 	check.Require(t, len(cookies) == 1 && cookies[0].HttpOnly && cookies[0].SameSite == http.SameSiteLaxMode && len(cookies[0].Value) >= 26,
 		"got the cookies %v, want one that scripts and other sites cannot use", cookies)
@@ -62,37 +68,36 @@ func TestSession(t *testing.T) {
 	signedIn(without, "")
 	check.Must(t, check.Err(db.Exec(`UPDATE web_sign_ins SET expires = 1`)))
 	signedIn(d, "")
-	again := httptest.NewRecorder()
-	d.ServeHTTP(again, request(`{"name":"Ada"}`, nil))
-	in = again
+	in = signIn(d, `{"name":"Ada"}`)
 	signedIn(d, "Ada")
 	d.SignOut(httptest.NewRecorder(), request(`{}`, in))
 	signedIn(d, "")
 }
 
-// TestUnreadableSignIn says what is wrong with a body that has no name and no token.
+// TestUnreadableSignIn says what is wrong with a body that has no name of a user and no token. A forged cookie is nobody's.
 func TestUnreadableSignIn(t *testing.T) {
 	d, _ := opened(t, filepath.Join(t.TempDir(), "web.db"), "Ada")
-	for body, want := range map[string]string{`x`: "400 read the body as JSON", strings.Repeat(" ", 65<<10): "413 the body has more than", `{"name":"Bob"}`: "400 no user has"} {
-		w := httptest.NewRecorder()
-		d.ServeHTTP(w, request(body, nil))
+	for body, want := range map[string]string{
+		`x`: "400 read the body as JSON", strings.Repeat(" ", 65<<10): "413 the body has more than", `{"name":"Bob"}`: "400 no user has",
+		`{"name":""}`: "400 ", `{"name":"Ada"} {}`: "400 ",
+	} {
+		w := signIn(d, body)
 		got := fmt.Sprint(w.Code, " ", strings.TrimPrefix(w.Body.String(), `{"error":"`))
-		check.That(t, strings.HasPrefix(got, want), "%.20q: got %s, want %s", body, got, want)
+		check.That(t, strings.HasPrefix(got, want) && len(w.Result().Cookies()) == 0, "%.20q: got %s, want %s without a cookie", body, got, want)
 	}
+	r := request("", nil)
+	r.AddCookie(&http.Cookie{Name: "mcpchain-web", Value: "forged"})
+	p, ok := d.Person(r)
+	check.That(t, !ok, "a forged cookie is %q", p.User)
 }
 
 // TestSessionsOfAUser ends the oldest sessions of a user who has too many.
 func TestSessionsOfAUser(t *testing.T) {
 	d, db := opened(t, filepath.Join(t.TempDir(), "web.db"), "Ada", "Grace")
-	signIn := func(name string) *httptest.ResponseRecorder {
-		w := httptest.NewRecorder()
-		d.ServeHTTP(w, request(`{"name":"`+name+`"}`, nil))
-		return w
-	}
-	grace, first := signIn("Grace"), signIn("Ada")
+	grace, first := signIn(d, `{"name":"Grace"}`), signIn(d, `{"name":"Ada"}`)
 	var last *httptest.ResponseRecorder
 	for range signin.MaxSessions {
-		last = signIn("Ada")
+		last = signIn(d, `{"name":"Ada"}`)
 	}
 	for name, tt := range map[string]struct {
 		session *httptest.ResponseRecorder
@@ -104,20 +109,6 @@ func TestSessionsOfAUser(t *testing.T) {
 	var kept int
 	err := db.QueryRow(`SELECT count(*) FROM web_sign_ins WHERE name = 'Ada'`).Scan(&kept)
 	check.That(t, err == nil && kept == signin.MaxSessions, "the database has %d sessions, %v, want %d", kept, err, signin.MaxSessions)
-}
-
-func TestUnknownUser(t *testing.T) {
-	d, _ := opened(t, filepath.Join(t.TempDir(), "web.db"), "Ada")
-	for _, body := range []string{`{"name":"Eve"}`, `{"name":""}`, `{"name":"Ada"} {}`, `x`} {
-		w := httptest.NewRecorder()
-		d.ServeHTTP(w, request(body, nil))
-		check.That(t, w.Code == http.StatusBadRequest && len(w.Result().Cookies()) == 0,
-			"%s: got %d with %d cookies, want 400 without", body, w.Code, len(w.Result().Cookies()))
-	}
-	r := request("", nil)
-	r.AddCookie(&http.Cookie{Name: "mcpchain-web", Value: "forged"})
-	p, ok := d.Person(r)
-	check.That(t, !ok, "a forged cookie is %q", p.User)
 }
 
 // TestToken signs in by the token of a file. Who loses the token is signed out.
@@ -132,13 +123,10 @@ func TestToken(t *testing.T) {
 	_, db := opened(t, filepath.Join(t.TempDir(), "web.db"))
 	s := check.Value(signin.New(t.Context(), db, signin.Users{Names: []string{"Ada"}, Tokens: table}, true))(t)
 	for _, body := range []string{`{"name":"Ada"}`, `{"token":""}`, `{"token":"0123456789abcdeF"}`, `{"name":"Ada","token":"x"}`} {
-		w := httptest.NewRecorder()
-		if s.ServeHTTP(w, request(body, nil)); w.Code != http.StatusBadRequest || len(w.Result().Cookies()) != 0 {
-			t.Errorf("%s: got %d, want 400 without a session", body, w.Code)
-		}
+		w := signIn(s, body)
+		check.That(t, w.Code == http.StatusBadRequest && len(w.Result().Cookies()) == 0, "%s: got %d, want 400 without a session", body, w.Code)
 	}
-	in := httptest.NewRecorder()
-	s.ServeHTTP(in, request(`{"token":" 0123456789abcdef "}`, nil))
+	in := signIn(s, `{"token":" 0123456789abcdef "}`)
 	p, ok := s.Person(request("", in))
 	check.That(t, ok && p.User == "Ada", "got %v, %v, want Ada", p, ok)
 	write("Ada fedcba9876543210\n")
