@@ -33,10 +33,7 @@ func manyCalls(t testing.TB, n int, reads bool, hooks ...agent.Hook) *agent.Agen
 func TestManyCallsTakeMemoryEach(t *testing.T) {
 	hook := agent.Hook{
 		BeforeTool: func(_ context.Context, s *agent.State, _ *agent.Call) error { _ = s.Usage(); return nil },
-		AfterTool: func(_ context.Context, s *agent.State, _ *agent.Call, _ *run.Part) error {
-			_ = s.History()
-			return nil
-		},
+		AfterTool:  func(_ context.Context, s *agent.State, _ *agent.Call, _ *run.Part) error { _ = s.History(); return nil },
 	}
 	for name, tt := range map[string]struct {
 		reads bool

@@ -172,10 +172,7 @@ func counted(s step) step { return using(s, 100, 50) }
 // model, or a completion that a server asks for.
 func TestReservationsOfAnotherProcess(t *testing.T) {
 	dies := func(cancel context.CancelFunc) step {
-		return func(ctx context.Context, _ prompt) (*model.Response, error) {
-			cancel()
-			return nil, ctx.Err()
-		}
+		return func(ctx context.Context, _ prompt) (*model.Response, error) { cancel(); return nil, ctx.Err() }
 	}
 	limits := run.Limits{Tokens: 50_000}
 	for name, tt := range map[string]struct {

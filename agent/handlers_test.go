@@ -307,10 +307,7 @@ func TestQuestionThatOutlivesItsCalls(t *testing.T) {
 		}
 		model := play(uses(toolCall("1", "hasty", "{}"), sleep("2", 5)), says("done"))
 		a := withTools(t, model, toolset, &agent.Options{Person: agent.Person{Reply: patient}, ParallelWrites: true})
-		got := happenings(t, a, func(e agent.Event) bool {
-			_, answer := e.(*agent.Output)
-			return answer || isQuestion(e)
-		})
+		got := happenings(t, a, func(e agent.Event) bool { _, answer := e.(*agent.Output); return answer || isQuestion(e) })
 		check.Same(t, "events", got, []string{
 			"turn 1: tool hasty (1) ends: never mind", "turn 1: tool sleep (2) ends: slept 5 s",
 			"box asks in an unknown call: who?, and was answered: cancel map[]", "answer: done (answer)",

@@ -189,10 +189,7 @@ func TestLegacyQuestionsAreBounded(t *testing.T) {
 			limit int
 		}{"at hand": {nil, 0}, "at hand, and stored": {record.NewMemory(), 7}} {
 			asked := 0
-			counting := func(ctx context.Context, q *run.Question) (run.Reply, error) {
-				asked++
-				return atHand("Ann")(ctx, q)
-			}
+			counting := func(ctx context.Context, q *run.Question) (run.Reply, error) { asked++; return atHand("Ann")(ctx, q) }
 			a, calls := legacyProcess(t, tt.store, play(quiz(10_000), says("done")), agent.Options{Person: agent.Person{Reply: counting}, Limits: run.Limits{Questions: tt.limit}})
 			_, err := a.Run(t.Context(), human("go"))
 			want := max(tt.limit, 100*(1-min(tt.limit, 1)))

@@ -103,10 +103,7 @@ func TestHookFails(t *testing.T) {
 
 // A model call that fails for a passing reason is made again, unless something of its reply was shown.
 func TestModelRetries(t *testing.T) {
-	fails := func(e model.Error) step {
-		e.Err = errors.New("busy")
-		return breaks(&e)
-	}
+	fails := func(e model.Error) step { e.Err = errors.New("busy"); return breaks(&e) }
 	busy := fails(model.Error{Kind: model.ErrorRateLimit})
 	for name, tt := range map[string]struct {
 		steps          []step

@@ -215,10 +215,7 @@ func TestCallLimits(t *testing.T) {
 		}, &adapter.FuncOptions{Options: &adapter.Options{Policy: adapter.Policy{CallTimeout: limit, Repeat: isHarmless}}})
 	}
 	server := func(p adapter.Policy) func(*testing.T) adapter.Source {
-		return func(t *testing.T) adapter.Source {
-			toolset, _ := open(t, &adapter.Options{Policy: p})
-			return toolset
-		}
+		return func(t *testing.T) adapter.Source { toolset, _ := open(t, &adapter.Options{Policy: p}); return toolset }
 	}
 	for name, tt := range map[string]struct {
 		open func(*testing.T) adapter.Source

@@ -89,10 +89,7 @@ func TestObserver(t *testing.T) {
 		contexts = append(contexts, at)
 	}
 	wrap := func(next step) step {
-		return func(ctx context.Context, p prompt) (*model.Response, error) {
-			where(ctx)
-			return next(ctx, p)
-		}
+		return func(ctx context.Context, p prompt) (*model.Response, error) { where(ctx); return next(ctx, p) }
 	}
 	tool := adapter.Func("tool", "Does it.", func(ctx context.Context, _ struct{}) (string, error) {
 		where(ctx)

@@ -149,10 +149,7 @@ func mustRun(t testing.TB, a *agent.Agent, in []run.Message, opts ...agent.RunOp
 
 // paying is a tool that counts its calls.
 func paying(calls *int) adapter.Source {
-	return adapter.Func("pay", "Pays.", func(context.Context, struct{}) (string, error) {
-		*calls++
-		return "paid", nil
-	}, nil)
+	return adapter.Func("pay", "Pays.", func(context.Context, struct{}) (string, error) { *calls++; return "paid", nil }, nil)
 }
 
 // answers has the agent answer so.

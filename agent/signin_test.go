@@ -143,10 +143,7 @@ func TestSignInIsRefused(t *testing.T) {
 // A person who says to have signed in, and has not, is not asked without end.
 func TestSignInThatDoesNotHelp(t *testing.T) {
 	g, asked := newGate(t), 0
-	yes := func(_ context.Context, q *run.Question) (run.Reply, error) {
-		asked++
-		return q.Accept(nil)
-	}
+	yes := func(_ context.Context, q *run.Question) (run.Reply, error) { asked++; return q.Accept(nil) }
 	a := g.process(t, eras[1], play(uses(toolCall("1", "echo", "{}")), says("done")), agent.Options{Person: agent.Person{Reply: yes}})
 	got := lines(mustRun(t, a, human("go")).Messages)[2]
 	check.Same(t, "result", got, `tool: 1/echo→"Error: the user has to sign in at the tool's server first. Nothing was done."`)

@@ -21,10 +21,7 @@ func TestChain(t *testing.T) {
 	a := newAgent(t, model, &agent.Options{Tools: []adapter.Source{forecast()}})
 	var streamed strings.Builder
 	answer := check.Value(chains.Run(t.Context(), lc.Chain(a), "What do I need in Oslo?",
-		chains.WithStreamingFunc(func(_ context.Context, chunk []byte) error {
-			streamed.Write(chunk)
-			return nil
-		})))(t)
+		chains.WithStreamingFunc(func(_ context.Context, chunk []byte) error { streamed.Write(chunk); return nil })))(t)
 	check.Equal(t, "answer", answer, "Take sunglasses.")
 	check.Equal(t, "streamed", streamed.String(), answer)
 }

@@ -79,10 +79,7 @@ func TestStreaming(t *testing.T) {
 	), nil)
 	var text, reasoning []string
 	got := check.Value(m.GenerateContent(t.Context(), human("Hi"),
-		llms.WithStreamingFunc(func(_ context.Context, chunk []byte) error {
-			text = append(text, string(chunk))
-			return nil
-		}),
+		llms.WithStreamingFunc(func(_ context.Context, chunk []byte) error { text = append(text, string(chunk)); return nil }),
 		llms.WithStreamingReasoningFunc(func(_ context.Context, r, _ []byte) error {
 			if len(r) > 0 {
 				reasoning = append(reasoning, string(r))

@@ -64,10 +64,7 @@ func TestGroupOfEndedContexts(t *testing.T) {
 		g, sizes, next := commits()
 		ctx, cancel := context.WithCancel(t.Context())
 		made := 0
-		count := func(ctx context.Context, _ *tx) error {
-			made++
-			return ctx.Err()
-		}
+		count := func(ctx context.Context, _ *tx) error { made++; return ctx.Err() }
 		errs := make(chan error, 3)
 		for _, ctx := range []context.Context{ctx, ctx, t.Context()} {
 			go func() { errs <- g.do(ctx, false, count) }()

@@ -66,10 +66,7 @@ func (p *postgres) dsn(t testing.TB) string {
 }
 
 func TestPostgres(t *testing.T) {
-	storetest.Run(t, func(t *testing.T) record.Store {
-		store, _ := inPostgres(t).open(t)
-		return store
-	})
+	storetest.Run(t, func(t *testing.T) record.Store { store, _ := inPostgres(t).open(t); return store })
 }
 
 func TestPostgresDamage(t *testing.T) {

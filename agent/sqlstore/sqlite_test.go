@@ -34,10 +34,7 @@ func opened(t testing.TB, driver, dsn string) (sqlstore.Store, *sql.DB) {
 }
 
 func TestSQLite(t *testing.T) {
-	storetest.Run(t, func(t *testing.T) record.Store {
-		store, _ := inSQLite(t).open(t)
-		return store
-	})
+	storetest.Run(t, func(t *testing.T) record.Store { store, _ := inSQLite(t).open(t); return store })
 }
 
 // TestSQLiteOfOneConnection checks that no method waits for a connection that its caller holds,

@@ -33,10 +33,7 @@ func TestErrorsOfAChange(t *testing.T) {
 func TestCancelWithoutRequest(t *testing.T) {
 	key := run.Key{ID: "run_1"}
 	ctx, cancel := context.WithCancel(t.Context())
-	store := interfering(record.NewMemory(), func(run.Key) error {
-		cancel()
-		return record.ErrHeld
-	})
+	store := interfering(record.NewMemory(), func(run.Key) error { cancel(); return record.ErrHeld })
 	check.Must(t, suspended(t.Context(), store, key))
 	err := record.CancelRun(ctx, store, key)
 	check.That(t, errors.Is(err, context.Canceled) && !strings.Contains(err.Error(), "requested"), "got %v, want no claim of a request", err)

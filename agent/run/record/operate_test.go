@@ -371,9 +371,6 @@ func TestCancelOfADeletedRun(t *testing.T) {
 func TestTenantOfMemory(t *testing.T) {
 	storetest.Tenant(t, func(*testing.T) (record.Store, func(run.Key, int64) record.Store) {
 		store := record.NewMemory()
-		return store, func(key run.Key, size int64) record.Store {
-			record.GrowBlobs(store, key, size)
-			return store
-		}
+		return store, func(key run.Key, size int64) record.Store { record.GrowBlobs(store, key, size); return store }
 	})
 }

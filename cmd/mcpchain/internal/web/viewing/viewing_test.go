@@ -85,10 +85,7 @@ func TestModelContextIsBounded(t *testing.T) {
 		for n := 1; n < views && i > 0; n++ { // 8 of a conversation, 32 in all
 			want = append(want, from+fmt.Sprint(n))
 		}
-		_ = w.views.Ask("Ada", id, func(before ...string) error {
-			check.Same(t, i, before, want)
-			return nil
-		})
+		_ = w.views.Ask("Ada", id, func(before ...string) error { check.Same(t, i, before, want); return nil })
 	}
 }
 
