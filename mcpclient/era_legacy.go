@@ -1,6 +1,7 @@
 package mcpclient
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -59,8 +60,13 @@ func (e *legacyEra) header(r *request) http.Header {
 	return e.version
 }
 
-func (e *legacyEra) inputRequired(*request, json.RawMessage, func([]byte) string) (*inputRound, error) {
-	return nil, nil
+// inputRequired also decodes the rounds of a modern server that was slow: it read initialize, and then the
+// server/discover that had been given up.
+func (e *legacyEra) inputRequired(r *request, raw json.RawMessage, quote func([]byte) string) (*inputRound, error) {
+	if !bytes.Contains(raw, []byte(`"input_required"`)) || !mayAsk(r.method) {
+		return nil, nil
+	}
+	return modernEra{}.inputRequired(r, raw, quote)
 }
 
 // hasCancelNotice reports true on every transport, because "disconnection SHOULD NOT be interpreted

@@ -121,7 +121,7 @@ func notNull(value json.RawMessage) json.RawMessage {
 
 func (i *inputRound) check(method string) error {
 	switch {
-	case method != "tools/call" && method != "prompts/get" && method != "resources/read":
+	case !mayAsk(method):
 		return fmt.Errorf("%w: input_required is not allowed for %s", mcp.ErrInvalidResult, method)
 	case i.questions == nil && i.state == nil:
 		return fmt.Errorf("%w: input_required with neither inputRequests nor requestState", mcp.ErrInvalidResult)
@@ -129,6 +129,11 @@ func (i *inputRound) check(method string) error {
 		return fmt.Errorf("%w: requestState is not a string", mcp.ErrInvalidResult)
 	}
 	return nil
+}
+
+// mayAsk reports whether a server may return input_required for a method.
+func mayAsk(method string) bool {
+	return method == "tools/call" || method == "prompts/get" || method == "resources/read"
 }
 
 // hasCancelNotice reports whether to notify the server: over HTTP the end of the exchange cancels

@@ -223,6 +223,33 @@ func TestSlowModernServer(t *testing.T) {
 	}
 }
 
+// A slow server that knows both eras may read the server/discover that was given up, and ask in the modern way from then on.
+func TestSlowServerAsksInTheModernWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		transport, p := newPeer(t)
+		go func() {
+			time.Sleep(8 * time.Second) // startup
+			p.each(func(m message) {
+				switch {
+				case m.Method == "initialize":
+					p.send(handshakeAnswer(m))
+				case m.Method == "tools/call" && m.Params.Answers == nil:
+					p.send(`{"jsonrpc":"2.0","id":%s,"result":{"content":null,"resultType":"input_required","inputRequests":`+
+						`{"who":{"method":"elicitation/create","params":{"message":"Name?","requestedSchema":{"type":"object","properties":{}}}}}}}`, m.ID)
+				case m.Method == "tools/call":
+					p.send(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"declined"}],"resultType":"complete"}}`, m.ID)
+				}
+			})
+		}()
+		decline := mcp.ElicitationFunc(func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+			return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
+		})
+		c := connected(t, transport, mcpclient.Options{Elicitation: decline})
+		check.Equal(t, "revision", c.Server().Revision, mcp.Revision20251125)
+		check.Equal(t, "result", textOf(c.CallTool(t.Context(), "ask", nil)), "declined")
+	})
+}
+
 // If the URL belongs to something else, the error says so, whatever that answers. A later invalid message does not.
 func TestNotAnMCPServer(t *testing.T) {
 	const hint = "is this the URL of an MCP server?"
