@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/agent/model"
+	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/testenv/fakehost"
 )
@@ -267,4 +269,31 @@ func TestFromEnv(t *testing.T) {
 		m, err := FromEnv()
 		check.That(t, (tt.want != "" || err == nil && m.Info().Name == "m") && (tt.want == "" || err != nil && strings.Contains(err.Error(), tt.want)), "%+v: got %v", tt, err)
 	}
+}
+
+// Behind a gateway Gemini demands the signature that came with a call, and gets it.
+func TestSignatureThroughAGateway(t *testing.T) {
+	const signed = `{"google":{"thought_signature":"signed"}}`
+	calls := answering(`{"choices":[{"message":{"tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"},"extra_content":` + signed + `}]},"finish_reason":"tool_calls"}]}`)
+	s := fakehost.Prepare(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		switch {
+		case !strings.Contains(string(body), "tool_calls"):
+			calls(w, r)
+		case !strings.Contains(string(body), "thought_signature"):
+			http.Error(w, `{"error":{"message":"Function call is missing a thought_signature in functionCall parts."}}`, http.StatusBadRequest)
+		default:
+			answering(plainAnswer)(w, r)
+		}
+	})
+	cfg := openai.DefaultConfig(testKey)
+	cfg.BaseURL, cfg.HTTPClient = "https://gateway.test/v1", s.Client()
+	m := check.Value(New(cfg, "gemini-3-pro", &Options{Retries: -1}))(t)
+	history := []run.Message{run.Text(run.RoleUser, "Hi")}
+	reply, _, err := generate(t, m, &model.Request{Messages: history})
+	check.Must(t, err)
+	result := run.Message{Role: run.RoleTool, Parts: []run.Part{{Type: run.PartResult, ID: "a", Text: "1"}}}
+	_, _, err = generate(t, m, &model.Request{Messages: append(history, reply.Message, result)})
+	check.Must(t, err)
+	check.Contains(t, "the last request", s.Last(), `"extra_content":`+signed)
 }

@@ -48,7 +48,7 @@ func (m *Model) chatParts(r *chat.Reply, text string) []run.Part {
 	}
 	for _, call := range r.ToolCalls {
 		p := run.Part{Type: run.PartCall, ID: call.ID, Name: call.Name, Arguments: call.Arguments}
-		if call.Extra != nil && m.chat.EchoesExtra() {
+		if call.Extra != nil {
 			m.setHostData(&p, hostData{Extra: call.Extra})
 		}
 		parts = append(parts, p)

@@ -100,7 +100,7 @@ func (c *Client) encodeBy(profile *Profile, r *Request, streams bool) (*draft, e
 	if err := d.checkChoice(r); err != nil {
 		return nil, err
 	}
-	if !r.Recorded && (c.EchoesReasoning() || c.EchoesExtra() || d.endpoint == Responses) {
+	if !r.Recorded && (profile.Reasoning != "" || profile.EchoExtra || d.endpoint == Responses) {
 		d.conversation = newConversationHash()
 		d.memory = cmp.Or(r.Memory, c.memory)
 	}

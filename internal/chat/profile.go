@@ -209,9 +209,6 @@ func (c *Client) Provider() string { return cmp.Or(c.profile.Provider, c.profile
 // EchoesReasoning reports whether the host wants Message.Reasoning or Message.Details back.
 func (c *Client) EchoesReasoning() bool { return c.profile.Reasoning != "" }
 
-// EchoesExtra reports whether the host wants ToolCall.Extra back.
-func (c *Client) EchoesExtra() bool { return c.profile.EchoExtra }
-
 // TakesImages reports whether the host accepts images, at least as bytes.
 func (c *Client) TakesImages() bool { return c.profile.Images != noImages }
 
