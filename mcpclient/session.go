@@ -167,7 +167,7 @@ func (s *sessions) renewUntilReady(failures int) {
 		}
 		err := s.renewSession(ctx, s.link.Load().sessionID())
 		if err != nil && s.life.IsOpen() {
-			s.log.Warn("the server has forgotten the session, and could not start a new one", "error", err)
+			s.link.Load().warnings.logFailure(ctx, "the server has forgotten the session, and could not start a new one", "error", err)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -433,21 +434,25 @@ func TestNewSessionIsNotFinished(t *testing.T) {
 	}
 }
 
-// A server that does not answer when it is asked again later is asked once more, and keeps no other subscription from its
-// turn.
+// A server that does not answer when a session begins, or when it is asked again later, is asked once more. It keeps no call
+// from the session, and no other subscription from its turn.
 func TestNewSessionWatchesAfterSilence(t *testing.T) {
 	watching(t, func(t *testing.T, c *mcpclient.Client, s *sessionServer) {
 		sub := subscribed(t, t.Context(), c, onResources("file:///a"))
-		asked, silent := 0, make(chan bool)
+		var asked atomic.Int32
+		silent := make(chan bool)
 		s.on("resources/subscribe", func(w http.ResponseWriter, r *http.Request, _ message) bool {
-			switch asked++; {
-			case asked < 10:
+			n := asked.Add(1)
+			switch {
+			case n == 1:
+				<-r.Context().Done()
+			case n < 10:
 				w.WriteHeader(http.StatusServiceUnavailable)
-			case asked == 10:
+			case n == 10:
 				close(silent)
 				<-r.Context().Done()
 			}
-			return asked <= 10
+			return n <= 10
 		})
 		s.forget()
 		ping(t, t.Context(), c)

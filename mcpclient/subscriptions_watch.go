@@ -130,8 +130,10 @@ func (l *subscriptions) watchAgain(ctx context.Context) error {
 	later := l.forget()
 	release()
 	defer l.publish(mcp.Change{Kind: mcp.Stale})
+	asking, cancel := context.WithTimeout(ctx, watchTimeout) // calls wait for the session meanwhile
+	defer cancel()
 	for _, uri := range slices.Sorted(maps.Keys(wanted)) {
-		err := l.watch(ctx, []string{uri}, &callOptions{}, noSessions{})
+		err := l.watch(asking, []string{uri}, &callOptions{}, noSessions{})
 		switch {
 		case endsSession(err) || ctx.Err() != nil && err != nil:
 			return err
@@ -177,12 +179,12 @@ func (l *subscriptions) watchLater(ctx context.Context, uri string, err error) {
 	l.publish(mcp.Change{Kind: mcp.ResourceUpdated, URI: uri}) // it may have changed meanwhile
 }
 
-// laterTimeout bounds a request of watchLater, so that a server that does not answer leaves other requests time for
-// their turn.
-const laterTimeout = 10 * time.Second
+// watchTimeout bounds the requests of watchAgain together, and each of watchLater, so that a server that does not answer
+// leaves other requests time for their turn.
+const watchTimeout = 10 * time.Second
 
 func (l *subscriptions) watchWithin(ctx context.Context, uri string) error {
-	ctx, cancel := context.WithTimeout(ctx, laterTimeout)
+	ctx, cancel := context.WithTimeout(ctx, watchTimeout)
 	defer cancel()
 	return l.watch(ctx, []string{uri}, &callOptions{}, l.sessions)
 }
