@@ -24,7 +24,6 @@ func only(lines []string, word string) []string {
 	return slices.DeleteFunc(slices.Clone(lines), func(line string) bool { return !strings.Contains(line, word) })
 }
 
-// allowing allows calls that it has seen.
 func allowing(see func(*approval.Request)) approval.Func {
 	return func(_ context.Context, a *approval.Request) (approval.Decision, error) {
 		see(a)

@@ -139,7 +139,6 @@ func TestEveryBoundaryAtALimit(t *testing.T) {
 
 const maxWrites = 120
 
-// ending is what a run comes to.
 type ending struct {
 	state     string
 	effects   map[string]int

@@ -128,7 +128,6 @@ func TestHeldQuestionsEndTogether(t *testing.T) {
 	})
 }
 
-// signs answers a form with a name.
 func signs(name string) func(*run.Question) run.Reply {
 	return func(q *run.Question) run.Reply {
 		return run.Reply{Question: q.ID, Action: run.ActionAccept, Content: json.RawMessage(fmt.Sprintf(`{"name":%q}`, name))}
@@ -142,7 +141,6 @@ type runEnd struct {
 	err error
 }
 
-// begin runs the agent on a goroutine.
 func begin(ctx context.Context, a *agent.Agent) <-chan runEnd {
 	ended := make(chan runEnd, 1)
 	go func() {

@@ -69,7 +69,6 @@ func asking(n int, state string) sdk.ToolHandler {
 	}
 }
 
-// accepts answers each question.
 func accepts(_ context.Context, q *run.Question) (run.Reply, error) {
 	return q.Accept(map[string]any{})
 }
@@ -197,7 +196,6 @@ func (h *hostile) step() step {
 	return h.model
 }
 
-// agent is an agent with the tool in a process of its own.
 func (h *hostile) agent(t *testing.T, model *script, opts agent.Options) *agent.Agent {
 	s := emptyServer()
 	if h.tool == nil {

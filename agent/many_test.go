@@ -184,7 +184,6 @@ func settled[T cmp.Ordered](read func() T, want T) T {
 	return read()
 }
 
-// live is the heap in use.
 func live() uint64 {
 	runtime.GC()
 	runtime.GC() // the first one leaves what pools have

@@ -19,7 +19,6 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// counting counts what is read of a store.
 type counting struct {
 	watched
 	loads, records int

@@ -77,7 +77,6 @@ func TestSummarizeWithoutAModel(t *testing.T) {
 	compact.Summarize(nil, nil)
 }
 
-// plays makes a model that gives one answer, or fails.
 func plays(answer string, err error) *agenttest.Model {
 	return agenttest.PlayRepeating(func(context.Context, agenttest.Turn) (*model.Response, error) {
 		m := run.Text(run.RoleAssistant, answer)

@@ -19,7 +19,6 @@ import (
 	"github.com/mcpchain/mcpchain/internal/testenv/peer"
 )
 
-// open opens a toolset with one tool that returns the text.
 func open(t *testing.T, text string, o *adapter.Options) *adapter.Toolset {
 	server := sdk.NewServer(&sdk.Implementation{Name: "test", Version: "1"}, nil)
 	server.AddTool(&sdk.Tool{Name: "long", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {

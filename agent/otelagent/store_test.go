@@ -22,7 +22,6 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 )
 
-// damagedStore has runs that cannot be read.
 type damagedStore struct{ record.Store }
 
 func (d damagedStore) List(ctx context.Context, q record.Query) iter.Seq2[runs.Head, error] {

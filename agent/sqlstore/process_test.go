@@ -35,7 +35,6 @@ var (
 	notes  = ledgertest.Notes
 )
 
-// job is the task of a child.
 type job struct {
 	Driver, DSN string
 	Hold        time.Duration
@@ -104,7 +103,6 @@ func (j job) run(ctx context.Context) error {
 	return nil
 }
 
-// process is a child with its streams.
 type process struct {
 	*exec.Cmd
 	in  io.WriteCloser

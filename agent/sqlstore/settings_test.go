@@ -80,7 +80,6 @@ func TestTables(t *testing.T) {
 // full is the level of synchronous at which SQLite loses no commit.
 const full = 2
 
-// value returns the only value of a query.
 func value[T any](t testing.TB, db interface {
 	QueryRowContext(context.Context, string, ...any) *sql.Row
 }, query string, args ...any) (v T) {

@@ -44,7 +44,6 @@ func (s script) Generate(_ context.Context, r *model.Request) iter.Seq2[model.De
 	return func(yield func(model.Delta, error) bool) { yield(s.next(r.Messages)) }
 }
 
-// modelFunc is a model that replies to a request.
 type modelFunc func(r *model.Request) *model.Response
 
 func (modelFunc) Info() model.Info { return model.Info{NoStreaming: true} }
@@ -183,7 +182,6 @@ func (w *world) stateOf(t *testing.T, key run.Key) *ledger.State {
 	return check.Value(ledger.StateOf(log.Records))(t)
 }
 
-// told returns what the model was told of its calls.
 func told(s *ledger.State) (texts []string) {
 	for _, m := range s.History {
 		for _, p := range m.Parts {
@@ -195,7 +193,6 @@ func told(s *ledger.State) (texts []string) {
 	return texts
 }
 
-// answered is the outcome of an update.
 type answered struct {
 	rejected, failed error
 	done             bool

@@ -103,7 +103,6 @@ func open(t *testing.T, p *program, of *person) *person {
 	return w
 }
 
-// listen keeps what the console says.
 func (w *person) listen(event any) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -187,7 +186,6 @@ func (w *person) awaitFor(patience time.Duration, format string, args ...any) {
 	}
 }
 
-// see waits until elements that are shown have texts.
 func (w *person) see(selector string, texts ...string) {
 	w.t.Helper()
 	for _, text := range texts {

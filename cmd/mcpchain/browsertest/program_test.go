@@ -124,7 +124,6 @@ func (p *program) logs(t *testing.T, text string) {
 	}
 }
 
-// again starts the program at the same address.
 func (p *program) again(t *testing.T) {
 	t.Helper()
 	p.run(t, "-listen", strings.TrimPrefix(p.url, "http://"))

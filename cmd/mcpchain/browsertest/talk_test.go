@@ -50,7 +50,6 @@ func TestConversation(t *testing.T) {
 	ada.accessible("narrow with the list")
 }
 
-// book fills in the form of a table, and sends it.
 func (w *person) book() {
 	w.t.Helper()
 	w.fill("Date", "2026-12-24", "Time", "19:30")

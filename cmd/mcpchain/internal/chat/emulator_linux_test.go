@@ -234,7 +234,6 @@ const (
 	altEnter           = "\x1b\r"
 )
 
-// pasted returns text as terminals send a paste.
 func pasted(text string) string { return "\x1b[200~" + text + "\x1b[201~" }
 
 // atTheBottom waits until the input is in the last rows of the screen.

@@ -132,7 +132,6 @@ func (p *program) wait(want int) {
 	check.Equal(p.t, "status", p.cmd.ProcessState.ExitCode(), want)
 }
 
-// outcome is the output and status of a whole conversation.
 type outcome struct {
 	stdout, stderr string
 	status         int

@@ -298,7 +298,6 @@ func TestPicture(t *testing.T) {
 
 const cellWidth, cellHeight = 8.4, 18
 
-// picture is the screen as SVG, with a window around it.
 func (m *emulator) picture() []byte {
 	m.vt.Lock()
 	defer m.vt.Unlock()
@@ -345,7 +344,6 @@ func colour(c vt10x.Color) string {
 	return "#c8ccd4"
 }
 
-// weight is bold for the emulator's mode of that name.
 func weight(g vt10x.Glyph) string {
 	if g.Mode&4 != 0 {
 		return ` font-weight="bold"`

@@ -23,7 +23,6 @@ type viewPage struct {
 	said             int // messages
 }
 
-// openView opens the page whose address was shown last.
 func (m *emulator) openView() *viewPage {
 	m.t.Helper()
 	all := viewAddress.FindAllString(string(m.whole), -1)
@@ -66,7 +65,6 @@ func (p *viewPage) asks(id int, method, params string) {
 	p.say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`, id, method, params))
 }
 
-// answer returns the response to a request of the view.
 func (p *viewPage) answer(id int) string {
 	p.t.Helper()
 	for p.lines.Scan() {

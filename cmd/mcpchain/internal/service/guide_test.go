@@ -43,7 +43,6 @@ func TestGuide(t *testing.T) {
 	}
 }
 
-// nextAsk waits for an open question other than one.
 func (p person) nextAsk(id, other string) string {
 	p.t.Helper()
 	ask := ""

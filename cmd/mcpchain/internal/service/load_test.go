@@ -174,7 +174,6 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// stored is the size of the database in bytes.
 func (l *load) stored() (size int64) {
 	for _, suffix := range []string{"", "-wal"} {
 		if info, err := os.Stat(l.options.store + suffix); err == nil {

@@ -54,7 +54,6 @@ func byTemporal(database string) []string {
 	return []string{"-temporal", at, "-namespace", os.Getenv("SERVICE_NAMESPACE"), "-search-attributes", "-queue", strings.ReplaceAll(database, "/", "_")}
 }
 
-// start serves until the test ends, and returns the address.
 func start(t testing.TB, o *options, change func(*service)) string {
 	t.Helper()
 	return startLogging(t, o, slog.New(slog.DiscardHandler), change)
@@ -115,7 +114,6 @@ func (p person) do(method, path, body string, out any, headers ...string) (code 
 	return resp.StatusCode, resp.Header
 }
 
-// code is the status of the response to a request.
 func (p person) code(method, path, body string) int {
 	p.t.Helper()
 	code, _ := p.do(method, path, body, nil)
@@ -183,7 +181,6 @@ func (p person) follow(id, last string, until func(event) bool) (all []event) {
 
 func is(name string) func(event) bool { return func(e event) bool { return e.Type == name } }
 
-// settled waits until a run is over or waits, by its events.
 func (p person) settled(id string) runJSON {
 	p.t.Helper()
 	var v runJSON

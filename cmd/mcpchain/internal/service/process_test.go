@@ -70,7 +70,6 @@ func launch(t *testing.T, file string, lease time.Duration, flags ...string) (*p
 	return nil, ""
 }
 
-// end sends a signal, and waits for the end of the process.
 func (p *process) end(t *testing.T, sig os.Signal) error {
 	t.Helper()
 	check.Must(t, p.cmd.Process.Signal(sig))

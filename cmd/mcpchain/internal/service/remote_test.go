@@ -33,7 +33,6 @@ type orders struct {
 	woken []string
 }
 
-// away is the error of a Temporal that cannot be reached.
 var away = serviceerror.NewUnavailable("away")
 
 func newOrders(t *testing.T, err error) *orders {

@@ -19,7 +19,6 @@ import (
 	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
-// postgres is a Postgres server until the test ends.
 func postgres(t testing.TB) (dsn string) {
 	t.Helper()
 	server, err := testenv.StartPostgres()
@@ -84,7 +83,6 @@ func twoServices(t *testing.T, share func(*options)) {
 
 func (p person) key(id string) run.Key { return run.Key{Tenant: "ada", ID: id} }
 
-// worksOn is the service that works on a run.
 func worksOn(services [2]*service, key run.Key) int {
 	l := services[1].engine.(*local)
 	l.mu.Lock()

@@ -31,7 +31,6 @@ func trial(t *testing.T, args ...string) (http.Handler, *bytes.Buffer) {
 	return a.handler, log
 }
 
-// opened is trial for a caller who closes the program.
 func opened(t *testing.T, args ...string) (*app, *bytes.Buffer) {
 	t.Helper()
 	log := new(bytes.Buffer)
@@ -64,7 +63,6 @@ func inFile(t *testing.T, name, text string) (path string) {
 	return path
 }
 
-// request is one of the page, and its response.
 func request(h http.Handler, method, path, body string, change ...func(*http.Request)) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, "http://127.0.0.1:8080"+path, strings.NewReader(body))
 	r.Header.Set("Content-Type", "application/json")

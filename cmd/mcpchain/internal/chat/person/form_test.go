@@ -75,8 +75,7 @@ func TestForm(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := typist.New(t, tt.typed...)
-			got := check.Value(fill(t, tableOf(t, s, tt.given)))(t)
-			check.Same(t, s.Text(), got, tt.want)
+			check.Same(t, s.Text(), check.Value(fill(t, tableOf(t, s, tt.given)))(t), tt.want)
 		})
 	}
 }

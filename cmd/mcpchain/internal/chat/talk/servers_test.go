@@ -48,7 +48,6 @@ func TestLeftOut(t *testing.T) {
 	}
 }
 
-// linked is a screen that has links.
 type linked struct{ *typist.Screen }
 
 func (linked) Link(screen.Style, string, string) {}

@@ -21,7 +21,6 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// opened is a service, which is closed at the end of the test.
 func opened(t *testing.T, o Options) *Service {
 	t.Helper()
 	s := check.Value(New(o))(t)
@@ -29,7 +28,6 @@ func opened(t *testing.T, o Options) *Service {
 	return s
 }
 
-// begun is opened with a conversation of Ada.
 func begun(t *testing.T, o Options) (s *Service, id string) {
 	t.Helper()
 	s = opened(t, o)
@@ -37,7 +35,6 @@ func begun(t *testing.T, o Options) (s *Service, id string) {
 	return s, id
 }
 
-// keep stores a conversation of Ada.
 func keep(t *testing.T, store record.Store, id string, at time.Time, changes ...ledger.Change) {
 	t.Helper()
 	begun := &ledger.Begun{

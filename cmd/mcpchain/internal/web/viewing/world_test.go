@@ -148,7 +148,6 @@ func (w *world) saidToModel() (out []string) {
 	return out
 }
 
-// shown is a view in a window of a user.
 type shown struct {
 	*world
 	user    string
@@ -159,7 +158,6 @@ type shown struct {
 	answers map[string]string // by id
 }
 
-// stream is what a window gets.
 type stream struct {
 	events chan event
 	over   chan struct{}
@@ -216,7 +214,6 @@ func (w *world) open(user, window, conversation string, at place) (*viewing.Open
 	return w.views.Open(w.t.Context(), user, viewing.Request{Window: window, Host: "http://127.0.0.1:2", Conversation: conversation, Turn: at.Turn, Call: at.ID, Theme: "light", Width: 400})
 }
 
-// show opens a view in a window of its own, and begins it.
 func (w *world) show(user, window, conversation string, at place) *shown {
 	w.t.Helper()
 	opened := check.Value(w.open(user, window, conversation, at))(w.t)
