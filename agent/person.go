@@ -116,7 +116,7 @@ func resumeAfterSignIn(t *turn, c *ledger.Call) (func() error, error) {
 		return t.sendAgain(c)
 	}
 	effect := "Nothing was done."
-	if c.Task != nil || len(c.Round) > 0 {
+	if c.Task != nil || len(c.Round) > 0 || c.Tries > 1 { // an earlier attempt may have reached the server
 		effect = "The call was given up; it " + doubttext.MayHaveRun + "."
 	}
 	j := t.tools.job(c)

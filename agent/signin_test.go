@@ -30,7 +30,8 @@ type gate struct {
 
 	mu     sync.Mutex
 	signed bool
-	ran    int // calls of "echo"
+	loses  bool // the answer of the next call is lost, and the sign-in with it
+	ran    int  // calls of "echo"
 }
 
 func newGate(t *testing.T) *gate {
@@ -65,7 +66,16 @@ func (g *gate) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !signed && bytes.Contains(body, []byte(`"tools/call"`)) {
 		return nil, &mcp.SignInError{URL: "https://host.test/sign-in"}
 	}
-	return g.web.Transport().RoundTrip(r)
+	response, err := g.web.Transport().RoundTrip(r)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if err == nil && g.loses && bytes.Contains(body, []byte(`"tools/call"`)) {
+		_, _ = io.Copy(io.Discard, response.Body)
+		_ = response.Body.Close()
+		g.loses, g.signed = false, false
+		return nil, io.ErrUnexpectedEOF
+	}
+	return response, err
 }
 
 // process is an agent with a connection of its own, as another process would have it.
@@ -131,6 +141,21 @@ func TestSignInMidway(t *testing.T) {
 		got = resumed(t, a, tt.reply(q))
 		check.Same(t, "result", results(got.Messages), []string{tt.want})
 	}
+}
+
+// A call that may have run is not called undone because nobody signs in for the next attempt.
+func TestSignInIsRefusedAfterALostAnswer(t *testing.T) {
+	g := newGate(t)
+	g.signed, g.loses = true, true
+	transport := &mcpclient.HTTP{URL: g.web.URL(), Client: &http.Client{Transport: g}}
+	o := inEra(eras[1])
+	o.Policy.Repeat = isHarmless
+	no := func(_ context.Context, q *run.Question) (run.Reply, error) { return q.Decline(), nil }
+	a := withTools(t, play(uses(toolCall("1", "echo", "{}")), says("done")), openAll(t, o, adapter.Server{Name: "drive", Transport: transport}),
+		&agent.Options{Person: agent.Person{Reply: no}})
+	want := "Error: the user did not sign in at the tool's server. The call was given up; it may or may not have run."
+	check.Same(t, "result", results(mustRun(t, a, human("go")).Messages), []string{want})
+	check.Equal(t, "calls that ran", g.ran, 1)
 }
 
 func TestSignInIsRefused(t *testing.T) {
