@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -164,6 +165,18 @@ func ending(o mcpclient.Options) (opts mcpclient.Options, began chan bool, ended
 		return nil, ctx.Err()
 	})
 	return opts, began, ended
+}
+
+// A handler whose own work was cancelled has failed, unlike one whose question was.
+func TestCancelledWorkOfHandlerIsLogged(t *testing.T) {
+	opts, log := logs(samples(legacy(), func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+		return nil, context.Canceled
+	}), slog.LevelWarn)
+	inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
+		p.ask("1")
+		p.next() // the answer
+		check.That(t, strings.Contains(log.String(), "server request failed"), "got the log %q", log.String())
+	})
 }
 
 // A shared connection does not show which call a question belongs to. The handler ends when the

@@ -29,6 +29,7 @@ func (d *dispatcher) respond(ctx context.Context, m jsonrpc.Message, r *serverRe
 		result = withRelatedTask(result, m.Params)
 	}
 	unwanted := d.unregister(r)
+	cancelled := ctx.Err() != nil // the handler could not succeed
 	r.cancel()
 	if unwanted || d.life.IsClosed() {
 		return
@@ -39,7 +40,7 @@ func (d *dispatcher) respond(ctx context.Context, m jsonrpc.Message, r *serverRe
 	case refused != nil && refused.Code == mcp.CodeInvalidParams:
 		d.warnings.logViolation("refused a malformed request of the server",
 			"method", d.texts.cut(m.Method), "reason", d.texts.scrub(refused.Message))
-	case wireError(err).Code == mcp.CodeInternalError && !errors.Is(err, context.Canceled): // the server learns only the code
+	case wireError(err).Code == mcp.CodeInternalError && !cancelled: // the server learns only the code
 		d.warnings.logFailure(ctx, "server request failed", "method", d.texts.cut(m.Method), "error", d.client.scrubError(err))
 	default:
 		d.log.DebugContext(ctx, "server request failed", "method", d.texts.cut(m.Method), "error", d.client.scrubError(err))
