@@ -1,10 +1,14 @@
 package adapter
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
+	"log/slog"
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -162,4 +166,108 @@ func TestFailureInDoubt(t *testing.T) {
 		text, _ := failure(tt.ctx, tt.err, tt.sent)
 		check.Equal(t, name+": "+text, doubttext.In(text), tt.want)
 	}
+}
+
+// The most common errors are short and complete.
+func TestErrorTexts(t *testing.T) {
+	ctx := t.Context()
+	with := func(policy Policy, servers ...Server) error {
+		return check.Err(Open(ctx, servers, &Options{Policy: policy}))
+	}
+	opened := func(servers ...Server) error { return with(Policy{}, servers...) }
+	reach := transportFunc(unreachable)
+	p := newPeer().tool("bad", object, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) { return nil, errors.New("no") })
+	ts := open(t, nil, Server{Name: "a", Transport: p.transport(t)})
+	nobody := Server{Name: "b", Transport: transportFunc(unreachable)}
+	for _, tt := range []struct {
+		got  error
+		want string
+	}{
+		{opened(Server{}), `open toolset: server has no name: set Server.Name`},
+		{opened(Server{Name: "a"}), `open toolset: server "a": set Transport`},
+		{opened(nobody, nobody), `open toolset: server "b" is there twice: give each a name of its own`},
+		{opened(Server{Name: "a", Transport: reach, KeyInMeta: "k", KeyInArgument: "k"}), `open toolset: server "a": set either KeyInMeta or KeyInArgument, not both`},
+		{opened(Server{Name: "a", Policy: Policy{Start: "late"}, Transport: reach}), `open toolset: server "a": Policy.Start is "late": want "required", "available" or "lazy"`},
+		{opened(Server{Name: "a", Policy: Policy{Trust: TrustFull + 1}, Transport: reach}), `open toolset: server "a": Policy.Trust is 4: want TrustNone, TrustHints or TrustFull`},
+		{with(Policy{Start: "late"}, nobody), `open toolset: Policy.Start is "late": want "required", "available" or "lazy"`},
+		{with(Policy{Trust: -1}, nobody), `open toolset: Policy.Trust is -1: want TrustNone, TrustHints or TrustFull`},
+		{opened(Server{Name: "a", Revision: "2025", Transport: reach}), `open toolset: server "a": Revision "2025": want one of 2026-07-28, 2025-11-25, 2025-06-18, 2025-03-26, 2024-11-05`},
+		{opened(nobody), `open toolset: server "b": connect: nobody there` + advice},
+		{opened(Server{Name: "b", Transport: &mcpclient.Command{Path: "no-such-program"}}),
+			`open toolset: server "b": connect: start "no-such-program": executable file not found in $PATH: install it, or give its full path` + advice},
+		{opened(Server{Name: "b", Transport: &mcpclient.HTTP{URL: "example.com"}}),
+			`open toolset: server "b": connect: HTTP.URL "example.com": want http://host/path or https://host/path` + advice},
+		{ts.Add(ctx, Server{Name: "a", Transport: nobody.Transport}), `add to toolset: server "a" is there already: remove it first, or give it another name`},
+		{ts.Add(ctx, nobody), `add to toolset: server "b": connect: nobody there`},
+		{ts.Remove("z"), `remove from toolset: there is no server "z"`},
+		{ts.Refresh(ctx, "z"), `refresh toolset: there is no server "z"`},
+		{ts.Catalog(profile.Plain).Call(ctx, call("1", "bad", "{}")).Err, `server "a": call tool "bad": server error 0: no`},
+		{ts.Catalog(profile.Plain).Call(ctx, call("1", "none", "{}")).Err, `there is no tool named "none"`},
+		{ts.Catalog(profile.Plain).Call(ctx, call("1", "bad", "{")).Err, `arguments of bad: not valid JSON: it ends too early`},
+	} {
+		check.That(t, tt.got != nil && tt.got.Error() == tt.want, "got  %v\nwant %s", tt.got, tt.want)
+	}
+}
+
+const forecasts = `{"tools":[{"name":"forecast","inputSchema":{"type":"object"},"outputSchema":{"type":"object","properties":{"degrees":{"type":"number"}}}}]}`
+
+// The model and the log learn of a result that violates its output schema, whichever option checks it.
+func TestOutputsAreChecked(t *testing.T) {
+	const bad = `{"content":[{"type":"text","text":"very warm"}],"structuredContent":{"degrees":"warm"}}`
+	for name, test := range map[string]struct {
+		opts          Options
+		tools, result string
+		want          string // in the model's text besides the result's
+	}{
+		"off":            {Options{}, forecasts, bad, ""},
+		"on":             {Options{Policy: Policy{CheckOutputs: true}}, forecasts, bad, `does not fit the output schema that it declares: at "/degrees"`},
+		"fits":           {Options{Policy: Policy{CheckOutputs: true}}, forecasts, `{"content":[{"type":"text","text":"very warm"}],"structuredContent":{"degrees":7}}`, ""},
+		"no such schema": {Options{Policy: Policy{CheckOutputs: true}}, strings.Replace(forecasts, `"outputSchema":{`, `"outputSchema":{"$schema":"urn:own",`, 1), bad, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var log bytes.Buffer
+			test.opts.Logger = slog.New(slog.NewTextHandler(&log, nil))
+			ts := open(t, &test.opts, Server{Name: "s", Transport: scripted(t, map[string]string{"tools/list": test.tools, "tools/call": test.result})})
+			r := callTool(t, ts, "forecast", "{}")
+			breach := test.want != ""
+			check.That(t, strings.Contains(r.Text, "very warm") && strings.Contains(r.Text, test.want) && r.IsError == breach && r.Raw != nil,
+				"got %+v, want the result, and %q", r, test.want)
+			_, ok := errors.AsType[*mcpclient.OutputError](r.Err)
+			check.That(t, ok == breach && r.Fatal() == nil, "got the error %v, fatal %v", r.Err, r.Fatal())
+			check.Equal(t, "the log has the breach", strings.Contains(log.String(), "does not fit the output schema"), breach)
+			check.Equal(t, "the log says that nothing is checked", strings.Contains(log.String(), "are not checked"), name == "no such schema")
+		})
+	}
+}
+
+// evens is a validator that refuses an odd argument n.
+type evens struct{}
+
+func (evens) Compile(schema json.RawMessage) (func(json.RawMessage) error, error) {
+	if strings.Contains(string(schema), "refused") {
+		return nil, errors.New("refused")
+	}
+	return func(value json.RawMessage) error {
+		var args struct{ N int }
+		if err := json.Unmarshal(value, &args); err != nil || args.N%2 != 0 {
+			return &mcpclient.SchemaViolation{Path: "/n", Message: "odd"}
+		}
+		return nil
+	}, nil
+}
+
+// The host's validator checks the arguments of models, after their repair, and of the host.
+func TestValidatorOfArguments(t *testing.T) {
+	ts := open(t, &Options{ClientOptions: &mcpclient.Options{Validator: evens{}}}, Server{Name: "s", Transport: scripted(t, map[string]string{
+		"tools/list": `{"tools":[{"name":"x","inputSchema":` + number + `},{"name":"y","inputSchema":{"title":"refused"}}]}`,
+		"tools/call": `{"content":[{"type":"text","text":"done"}]}`,
+	})})
+	skipped := ts.Servers()[0].Skipped
+	check.That(t, len(skipped) == 1 && skipped["y"] != nil, "got %+v left out, want the tool that the validator refuses", skipped)
+	tools := ts.Catalog(profile.Plain)
+	check.Equal(t, "the even one sent", tools.Call(t.Context(), call("1", "x", `{"n":"2"}`)).Text, "done")
+	r := tools.Call(t.Context(), call("1", "x", `{"n":"3"}`))
+	_, bad := errors.AsType[*argumentError](r.Err)
+	check.That(t, bad && strings.Contains(r.Err.Error(), `"/n"`) && strings.Contains(r.Text, "odd"), "got %q with %v, want the odd one refused", r.Text, r.Err)
+	check.Text(t, check.Err(prepare(t, ts, "x", `{"n":4}`).WithArguments(json.RawMessage(`{"n":5}`))), "", "no error of odd arguments of the host")
 }

@@ -3,7 +3,9 @@ package agent
 import (
 	"context"
 	"testing"
+	"time"
 
+	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/check"
 )
 
@@ -20,4 +22,18 @@ func TestNoVisitBeginsAfterTheEnd(t *testing.T) {
 	same, _, ok := v.register(t.Context())
 	check.That(t, !ok && same == t.Context(), "a visit began after the end")
 	v.end() // must not block
+}
+
+// A run with which processes have died, of a tenant that has its share, keeps no other run waiting.
+func TestSuspectBeyondItsShare(t *testing.T) {
+	g := newGate(1)
+	head := func(tenant, id string, takeovers int) run.Head {
+		return run.Head{Key: run.Key{Tenant: tenant, ID: id}, Takeovers: takeovers, Updated: time.Now().Add(-time.Hour)}
+	}
+	for _, tt := range []struct {
+		head run.Head
+		want bool
+	}{{head("acme", "1", 0), true}, {head("acme", "2", 5), false}, {head("other", "3", 0), true}} {
+		check.Equal(t, tt.head.Key, g.start(tt.head), tt.want)
+	}
 }

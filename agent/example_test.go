@@ -4,12 +4,15 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"iter"
 	"log"
+	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
@@ -125,4 +128,29 @@ func ExampleOptions_answer() {
 	// weather asks: Which city?
 	// Sunny in Rome.
 	// Take sunglasses.
+}
+
+// loud is a model of the program's own.
+type loud struct{}
+
+func (loud) Info() model.Info { return model.Info{Provider: "acme", Name: "loud", Window: 8192} }
+
+func (loud) Generate(ctx context.Context, r *model.Request) iter.Seq2[model.Delta, error] {
+	return func(yield func(model.Delta, error) bool) {
+		text := strings.ToUpper(r.Messages[len(r.Messages)-1].Text())
+		if r.Stream && !yield(model.Delta{Text: text}, nil) {
+			return
+		}
+		yield(model.Delta{Response: &model.Response{Message: run.Text(run.RoleAssistant, text), Finish: model.FinishStop}}, nil)
+	}
+}
+
+// A model of one's own describes itself, and gives the pieces of a reply and the whole. Failures are a model.Error: the
+// kind says whether the agent asks again.
+func ExampleModel() {
+	ctx := context.Background()
+	a := must(agent.New(loud{}, nil))
+	result := must(a.Run(ctx, agent.Text("Hello.")))
+	fmt.Println(result.Output, result.Messages[1].Model)
+	// Output: HELLO. loud
 }

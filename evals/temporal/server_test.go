@@ -344,3 +344,57 @@ func TestServiceOfTheProgram(t *testing.T) {
 	t.Logf("%s", out)
 	check.NoError(t, err)
 }
+
+// TestSchedule lets a schedule of a Temporal server begin a run with a question.
+func TestSchedule(t *testing.T) {
+	s := newService(t)
+	a := s.agent(t, play{{asks}}, "short", 0)
+	s.work(t, a, nil)
+	action := check.Value(s.runs.ScheduleAction(a, run.Key{Tenant: "acme", ID: "report"}, agent.Text("Write it.")))(t)
+	handle, err := s.client.ScheduleClient().Create(t.Context(), client.ScheduleOptions{
+		ID: "acme-report", Spec: client.ScheduleSpec{CronExpressions: []string{"0 3 1 1 *"}},
+		Action: action,
+	})
+	check.Must(t, err)
+	check.Must(t, handle.Trigger(t.Context(), client.ScheduleTriggerOptions{}))
+	key := s.begun(t)
+	about, err := s.client.DescribeWorkflowExecution(t.Context(), temporal.WorkflowID(key), "")
+	if got := about.GetWorkflowExecutionInfo().GetPriority().GetFairnessKey(); err != nil || got != "acme" {
+		t.Errorf("got the fairness key %q, %v, want the tenant", got, err)
+	}
+	first := s.client.GetWorkflow(t.Context(), temporal.WorkflowID(key), "").GetRunID()
+	check.NoError(t, s.runs.Reply(t.Context(), key, s.waits(t, key)[0].Allow()))
+	got, err := s.runs.Result(t.Context(), key)
+	check.That(t, err == nil && got.Status == run.StatusFinished && got.Messages[0].Text() == "Write it." && len(s.notes) == 1,
+		"got %+v, %v, notes %v, want a run that is done", got, err, s.notes)
+	check.That(t, key.Tenant == "acme" && strings.HasPrefix(key.ID, "report-20"), "got run %v, want one of acme's with a time", key)
+	s.replay(t, key, first, "scheduled")
+}
+
+func (s *service) begun(t *testing.T) run.Key {
+	t.Helper()
+	for range 1200 {
+		for head, err := range s.store.List(t.Context(), record.Query{AllTenants: true}) {
+			check.Must(t, err)
+			return head.Key
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	t.Fatal("the schedule has begun no run")
+	return run.Key{}
+}
+
+// TestFlags refuses flags with which the program would divide by zero or wait forever.
+func TestFlags(t *testing.T) {
+	good := options{runs: 1, workers: 1, every: time.Second, Lease: time.Second}
+	check.NoError(t, good.check())
+	for name, change := range map[string]func(*options){
+		"-runs": func(o *options) { o.runs = 0 }, "-workers": func(o *options) { o.workers = 0 },
+		"-every": func(o *options) { o.every = 0 }, "-lease": func(o *options) { o.Lease = 0 },
+		"-time": func(o *options) { o.length = -1 },
+	} {
+		o := good
+		change(&o)
+		check.That(t, o.check() != nil, "%s: got no error", name)
+	}
+}

@@ -1,14 +1,21 @@
 package chat
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/sashabaranov/go-openai"
 
 	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/internal/check"
+	"github.com/mcpchain/mcpchain/internal/testenv/memhttp"
 )
 
 func TestDetect(t *testing.T) {
@@ -111,4 +118,114 @@ func TestNewErrors(t *testing.T) {
 		_, err := New(cfg, tt.opts)
 		check.That(t, err != nil && strings.Contains(err.Error(), tt.want) && !strings.Contains(err.Error(), testKey), "%s: got %v, want an error with %q, without the key", tt.name, err, tt.want)
 	}
+}
+
+// withTools is a request with n tools.
+func withTools(n int) *Request {
+	r := hello()
+	for i := range n {
+		r.Tools = append(r.Tools, Tool{Name: fmt.Sprint("t", i)})
+	}
+	return r
+}
+
+// A host that makes grammars of schemas refuses all tools for one of them. The error names that one.
+func TestRefusedGrammar(t *testing.T) {
+	for _, tt := range []struct {
+		name       string
+		tools, bad int // bad: the number of the tool, -1 for none
+		status     int // of the refusal
+		most       int // requests
+		want       string
+		message    string // of the refusal, if it is a special one
+	}{
+		{"the first of ten", 10, 0, 400, 5, `the tool "t0"`, ""},
+		{"the last of ten", 10, 9, 400, 5, `the tool "t9"`, ""},
+		{"the only one", 1, 0, 400, 1, `the tool "t0"`, ""},
+		{"a reference that llama.cpp cannot follow", 10, 3, 400, 5, `the tool "t3"`, `JSON schema conversion failed:\nUnsupported ref: #`},
+		{"of a hundred and twenty-eight", 128, 77, 500, 11, `the tool "t77"`, ""},
+	} {
+		var h *host
+		h = newHost(t, func(w http.ResponseWriter, r *http.Request) {
+			if strings.Contains(h.Last(), fmt.Sprintf(`"name":"t%d"`, tt.bad)) {
+				failing(tt.status, "", `{"error":{"code":400,"message":"`+cmp.Or(tt.message, "Failed to initialize samplers: failed to parse grammar")+`"}}`)(w, r)
+				return
+			}
+			answering(plainAnswer)(w, r)
+		})
+		_, err := h.client(t, local, &Options{Retries: -1}).Complete(t.Context(), withTools(tt.tools))
+		check.That(t, err != nil && strings.Contains(err.Error(), tt.want) && h.Asked() <= tt.most,
+			"%s: got %v after %d requests, want %s after %d at most", tt.name, err, h.Asked(), tt.want, tt.most)
+	}
+}
+
+// The search for the tool ends at a host that does not answer.
+func TestRefusedGrammarEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked := 0
+		h := newHost(t, func(w http.ResponseWriter, r *http.Request) {
+			if asked++; asked > 1 {
+				<-r.Context().Done()
+			}
+			failing(400, "", `{"error":{"code":400,"message":"failed to parse grammar"}}`)(w, r)
+		})
+		defer h.Close()
+		start := time.Now()
+		_, err := h.client(t, local, &Options{Retries: -1}).Complete(t.Context(), withTools(128))
+		took := time.Since(start)
+		check.That(t, err != nil && took <= searchTime, "got %v after %v, want the failure after at most %v", err, took, searchTime)
+	})
+}
+
+// TestDiscover has what hosts tell of themselves and of their models.
+func TestDiscover(t *testing.T) {
+	for name, tt := range map[string]struct {
+		base, server string
+		answers      map[string]string
+		host         string
+		window       int64
+	}{
+		"llama-server":    {"http://h:8000/v1", "", map[string]string{"/v1/models": `{"data":[{"id":"/m.gguf","owned_by":"llamacpp","meta":{"n_ctx":8192}}]}`}, "llamacpp", 8192},
+		"with a query":    {"http://h:8000/v1?k=v", "", map[string]string{"/v1/models": `{"data":[{"id":"m","max_model_len":8192}]}`}, "", 8192},
+		"by header":       {"http://h:8000/v1", "llama.cpp", map[string]string{"/v1/models": "{}"}, "llamacpp", 0},
+		"vLLM":            {"http://h:8000/v1", "", map[string]string{"/v1/models": `{"data":[{"id":"x"},{"id":"m","owned_by":"vllm","max_model_len":32768}]}`}, "vllm", 32768},
+		"OpenRouter":      {"https://openrouter.ai/api/v1", "", map[string]string{"/api/v1/models": `{"data":[{"id":"m","context_length":1e6},{"id":"o"}]}`}, "", 1_000_000},
+		"Together":        {"https://api.together.xyz/v1", "", map[string]string{"/v1/models": `[{"id":"m","context_length":131072},{"id":"o"}]`}, "", 131072},
+		"other models":    {"http://h/v1", "", map[string]string{"/v1/models": `{"data":[{"id":"a","context_length":5},{"id":"b"}]}`}, "", 0},
+		"absurd":          {"http://h/v1", "", map[string]string{"/v1/models": `{"data":[{"id":"m","context_length":-5,"max_model_len":1e30}]}`}, "", 0},
+		"Ollama, loaded":  {"http://h:11434/v1", "", map[string]string{"/api/ps": `{"models":[{"name":"m:latest","context_length":4096}]}`}, "ollama", 4096},
+		"Ollama, set":     {"http://h:11434/v1", "", map[string]string{"/api/ps": `{"models":[]}`, "/api/show": `{"parameters":"stop x\nnum_ctx    16384"}`}, "ollama", 16384},
+		"LM Studio":       {"http://127.0.0.1:1234/v1", "", map[string]string{"/api/v0/models": `{"data":[{"id":"m","max_context_length":131072,"loaded_context_length":4096},{"id":"o"}]}`}, "lmstudio", 4096},
+		"LM Studio, idle": {"http://127.0.0.1:1234/v1", "", map[string]string{"/api/v0/models": `{"data":[{"id":"m","max_context_length":131072}]}`}, "", 0},
+		"Ollama, silent":  {"http://h:11434/v1", "", nil, "ollama", 0},
+		"not JSON":        {"http://h/v1", "", map[string]string{"/v1/models": "<html>"}, "", 0},
+		"deep":            {"http://h/v1", "", map[string]string{"/v1/models": `{"data":` + strings.Repeat("[", 1<<20)}, "", 0},
+	} {
+		server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			answer, ok := tt.answers[r.URL.Path]
+			if r.Header.Get("Authorization") != "Bearer "+testKey || !ok || strings.HasPrefix(name, "with") && r.URL.RawQuery != "k=v" {
+				http.NotFound(w, r)
+				return
+			}
+			w.Header().Set("Server", tt.server)
+			io.WriteString(w, answer)
+		}))
+		cfg := openai.DefaultConfig(testKey)
+		cfg.BaseURL, cfg.HTTPClient = tt.base, server.Client()
+		host, window := Discover(t.Context(), cfg, "m")
+		server.Close()
+		check.That(t, host == tt.host && window == tt.window, "%s: got %q and %d, want %q and %d", name, host, window, tt.host, tt.window)
+	}
+}
+
+// TestDiscoverEnds waits 5 s for a host that does not answer.
+func TestDiscoverEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := memhttp.New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+		defer server.Close()
+		cfg := openai.DefaultConfig(testKey)
+		cfg.BaseURL, cfg.HTTPClient = "http://h/v1", server.Client()
+		host, window := Discover(t.Context(), cfg, "m")
+		check.Equal(t, "", fmt.Sprint(host, window), "0")
+	})
 }

@@ -1,7 +1,14 @@
 package kept_test
 
 import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
 	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -100,4 +107,109 @@ func FuzzRead(f *testing.F) {
 		got, err := kept.Read(t.Context(), data, q, 5000)
 		check.That(t, err != nil || len(got) <= 5000, "got %d bytes", len(got))
 	})
+}
+
+const one, two = "r0000000000000001", "r0000000000000002"
+
+func results(handle string) ([]byte, error) {
+	switch handle {
+	case one:
+		return []byte(data), nil
+	case two:
+		return []byte("two\nlines"), nil
+	}
+	return nil, errors.New("there is none")
+}
+
+func digest(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}
+
+func TestFill(t *testing.T) {
+	for name, tt := range map[string]struct{ in, shown, sent string }{
+		"none": {`{"a": 1.0}`, `{"a": 1.0}`, `{"a": 1.0}`},
+		"a text": {
+			`{"to":"x","content":{"$result":"` + two + `"},"n":1e2}`,
+			`{"to":"x","content":{"$result":"` + two + `","size":9,"kind":"text","shape":"2 lines","sha256":"` + digest("two\nlines") + `"},"n":1e2}`,
+			`{"to":"x","content":"two\nlines","n":1e2}`,
+		},
+		"a value in a list": {
+			`{"a":[{"$result":"` + one + `","pointer":"/items/1"},2]}`,
+			`{"a":[{"$result":"` + one + `","pointer":"/items/1","size":29,"kind":"json","shape":"{\"id\":string,\"n\":number,\"tags\":[1 strings]}","sha256":"` + digest(`{"id":"b","n":2,"tags":["z"]}`) + `"},2]}`,
+			`{"a":[{"id":"b","n":2,"tags":["z"]},2]}`,
+		},
+		"what only looks so":      {`{"a":{"$result":"x"},"b":{"$result":"` + one + `","also":1}}`, `{"a":{"$result":"x"},"b":{"$result":"` + one + `","also":1}}`, `{"a":{"$result":"x"},"b":{"$result":"` + one + `","also":1}}`},
+		"none of that name":       {`{"a":{"$result":"r0000000000000003"}}`, "", "error: there is none"},
+		"no such value":           {`{"a":{"$result":"` + one + `","pointer":"/b"}}`, "", `error: result "` + one + `": there is no "/b": at "" is an object with ["items" "next"]`},
+		"another than was shown":  {`{"a":{"$result":"` + two + `","sha256":"00"}}`, "", `is not the one that the arguments name`},
+		"no JSON":                 {`{"a":{"$result":"` + two + `"}`, "", "error: arguments with a reference have to be one JSON object"},
+		"more than are filled in": {`[` + strings.Repeat(`{"$result":"`+two+`"},`, 101) + `0]`, "", "error: arguments have more than 100 references"},
+	} {
+		shown, sent, err := kept.Fill([]byte(tt.in), results)
+		got := string(sent)
+		if err != nil {
+			got = "error: " + err.Error()
+		}
+		if strings.HasPrefix(name, "another") {
+			check.That(t, err != nil && strings.Contains(got, tt.sent), "%s: got %s", name, got)
+			continue
+		}
+		check.That(t, got == tt.sent && (err != nil || string(shown) == tt.shown),
+			"%s: got\n%s\n%s\nwant\n%s\n%s", name, shown, got, tt.shown, tt.sent)
+		if err != nil {
+			continue
+		}
+		again, sent, err := kept.Fill(shown, results)
+		check.That(t, err == nil && string(again) == string(shown) && string(sent) == tt.sent,
+			"%s: filled again: got %s, %s, %v", name, again, sent, err)
+	}
+}
+
+// A search finds what FindAllStringIndex finds.
+func TestFindAll(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	patterns := []string{
+		"a", "ab|a", "a*", "", "^", "$", "^a", "a$", `\b`, `\Ba`, `\Aa`, `a\z`, "(a)(b)?", "(?i)A", "(?s)a.b", "a.b", "(?-m)^a", "x*?", `[^a]+`, `\Qa.`, `é|\n`, "(?U)a+", `\pL+`, "b|ab",
+	}
+	for range 2000 {
+		var b strings.Builder
+		for range r.IntN(12) {
+			b.WriteString([]string{"a", "b", "A", "é", "\n", " ", ".", "x"}[r.IntN(8)])
+		}
+		for _, p := range patterns {
+			want := regexp.MustCompile("(?m)"+p).FindAllStringIndex(b.String(), -1)
+			got, searched, err := kept.FindAll(t.Context(), p, b.String(), 1<<20)
+			check.Require(t, err == nil && searched == b.Len() && fmt.Sprint(got) == fmt.Sprint(want),
+				"%q in %q: got %v to %d, %v, want %v", p, &b, got, searched, err, want)
+		}
+	}
+}
+
+// A pattern that reads the rest of the text for each match, or that has many instructions, ends a search
+// early, and so does the context.
+func TestSearchIsBounded(t *testing.T) {
+	text := strings.Repeat("x", 1<<16)
+	for _, p := range []string{`x[^y]*y|x`, `(?:x?){900}y`} {
+		const steps = 1 << 20
+		found, searched, err := kept.FindAll(t.Context(), p, text, steps)
+		check.That(t, err == nil && searched < 1<<12 && len(found) <= 100,
+			"%s: got %d matches in %d bytes, %v", p, len(found), searched, err)
+	}
+	got, err := kept.Read(t.Context(), []byte(strings.Repeat("x", 1<<20)), kept.Query{Pattern: `(?:x?){900}y`}, 6000)
+	want := "[no match, and the search takes too long: continue with offset 110926, or use a simpler pattern]"
+	check.That(t, err == nil && got == want, "got %q, %v, want %q", got, err, want)
+	if found, searched, err := kept.FindAll(t.Context(), "xyz", text+"xyz", 1); err != nil || searched != len(text)+3 || len(found) != 1 {
+		t.Errorf("words: got %v in %d bytes, %v, want all of the text searched", found, searched, err)
+	}
+	many := kept.Query{Fields: slices.Repeat([]string{"a"}, 51)}
+	check.Text(t, check.Err(kept.Read(t.Context(), []byte(`{"a":1}`), many, 6000)), "51 fields")
+	big := kept.Query{Fields: []string{"a", "/a", "/a/0"}}
+	data := `{"a":["` + strings.Repeat("x", 20<<20) + `"]}`
+	check.Text(t, check.Err(kept.Read(t.Context(), []byte(data), big, 6000)), "more than 32 MiB")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	check.Is(t, check.Err(kept.Read(ctx, []byte(text), kept.Query{Pattern: "y"}, 6000)), context.Canceled)
+	_, _, err = kept.FindAll(t.Context(), "(a", "", 1)
+	check.That(t, err != nil && !strings.Contains(err.Error(), "(?m)"), "got %v, want an error in the words of the model", err)
 }

@@ -1,10 +1,13 @@
 package private
 
 import (
+	"context"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -72,4 +75,32 @@ func TestSweep(t *testing.T) {
 		_, err := os.Stat(filepath.Join(dir, name))
 		check.That(t, (err == nil) == left, "%s: got %v, want it left: %t", name, err, left)
 	}
+}
+
+func TestLock(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	var holders atomic.Int32
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			unlock, err := Lock(t.Context(), path)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			check.Equal(t, "holders", holders.Add(1), 1)
+			holders.Add(-1)
+			check.NoError(t, unlock())
+		})
+	}
+	wg.Wait()
+}
+
+func TestLockWaitsWithTheContext(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	unlock := check.Value(Lock(t.Context(), path))(t)
+	defer func() { _ = unlock() }()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	check.Is(t, check.Err(Lock(ctx, path)), context.Canceled)
 }

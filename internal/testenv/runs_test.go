@@ -27,3 +27,8 @@ func TestRuns(t *testing.T) {
 	check.Must(t, cmd.Wait())
 	check.That(t, !Runs(pid), "got true for a process that has ended")
 }
+
+func TestNewestPostgres(t *testing.T) {
+	path := func(version string) string { return "/usr/lib/postgresql/" + version + "/bin/initdb" }
+	check.Equal(t, "newest", newest([]string{path("16"), path("9.6"), path("17"), path("9")}), path("17"))
+}

@@ -3,6 +3,9 @@ package apps_test
 import (
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -10,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcpchain/mcpchain/internal/check"
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/internal/testenv"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
@@ -150,5 +154,113 @@ func TestOfResource(t *testing.T) {
 		got, said := apps.OfResource(json.RawMessage(tt.meta))
 		diff := cmp.Diff(got, tt.want)
 		check.That(t, diff == "" && said == tt.said, "%s: said %v, got (-) want (+):\n%s", tt.meta, said, diff)
+	}
+}
+
+func TestReadToolMeta(t *testing.T) {
+	long := "ui://" + strings.Repeat("x", 3000)
+	for _, tt := range []struct {
+		meta string
+		want apps.ToolMeta
+		bad  bool
+	}{
+		{``, apps.ToolMeta{ForModel: true, ForViews: true}, false},
+		{`{}`, apps.ToolMeta{ForModel: true, ForViews: true}, false},
+		{`{"ui":{}}`, apps.ToolMeta{ForModel: true, ForViews: true}, false},
+		{`{"ui":null}`, apps.ToolMeta{ForModel: true, ForViews: true}, false},
+		{`{"ui":"x"}`, apps.ToolMeta{ForModel: true, ForViews: true}, false},
+		{`{"ui":{"resourceUri":"ui://s/v","visibility":null}}`, apps.ToolMeta{"ui://s/v", true, true}, false},
+		{`{"ui":{"resourceUri":"ui://s/v","visibility":["app"]}}`, apps.ToolMeta{"ui://s/v", false, true}, false},
+		{`{"ui":{"visibility":["model","x"]}}`, apps.ToolMeta{ForModel: true}, false},
+		{`{"ui":{"visibility":["app","model"]}}`, apps.ToolMeta{ForModel: true, ForViews: true}, false},
+		{`{"ui":{"visibility":[]}}`, apps.ToolMeta{}, false},
+		{`{"ui":{"visibility":["Model"]}}`, apps.ToolMeta{}, false},
+		{`{"ui":{"Visibility":["app"]}}`, apps.ToolMeta{ForModel: true, ForViews: true}, false},
+		{`{"ui":{"visibility":["model"]},"ui":{"visibility":["app"]}}`, apps.ToolMeta{ForViews: true}, false},
+		{`{"\u0075i":{"visibility":["app"]}}`, apps.ToolMeta{ForViews: true}, false},
+		{`{"ui":{"visibility":"app"}}`, apps.ToolMeta{}, true},
+		{`{"ui":{"visibility":[1]}}`, apps.ToolMeta{}, true},
+		{`{"ui":{"visibility":{"app":true}}}`, apps.ToolMeta{}, true},
+		{`{"ui/resourceUri":"ui://s/old"}`, apps.ToolMeta{"ui://s/old", true, true}, false},
+		{`{"ui/resourceUri":"ui://s/old","ui":{"resourceUri":"ui://s/new"}}`, apps.ToolMeta{"ui://s/new", true, true}, false},
+		{`{"ui":{"resourceUri":"https://example.com/"}}`, apps.ToolMeta{ForModel: true, ForViews: true}, true},
+		{`{"ui":{"resourceUri":"UI://s/v"}}`, apps.ToolMeta{ForModel: true, ForViews: true}, true},
+		{`{"ui":{"resourceUri":7}}`, apps.ToolMeta{ForModel: true, ForViews: true}, true},
+		{`{"ui":{"resourceUri":"` + long + `"}}`, apps.ToolMeta{ForModel: true, ForViews: true}, true},
+	} {
+		got, err := apps.ReadToolMeta(&mcp.Tool{Meta: json.RawMessage(tt.meta)})
+		check.That(t, got == tt.want && (err != nil) == tt.bad, "%.80s: got %+v and %v, want %+v", tt.meta, got, err, tt.want)
+	}
+}
+
+// declared connects with the options and returns the capabilities that the server got.
+func declared(t *testing.T, opts *mcpclient.Options) string {
+	c, seen := connect(t, opts, "", "")
+	check.NoError(t, c.Close())
+	if found := jsonrpc.Lookup(seen.first, "capabilities"); found != nil {
+		return string(found)
+	}
+	return string(jsonrpc.Lookup(seen.first, "_meta", "io.modelcontextprotocol/clientCapabilities"))
+}
+
+func TestDeclare(t *testing.T) {
+	const settings = `{"mimeTypes":["text/html;profile=mcp-app"]}`
+	for _, revision := range []string{mcp.Revision20251125, mcp.Revision20260728} {
+		synctest.Test(t, func(t *testing.T) {
+			given := &mcpclient.Options{Protocol: mcpclient.Protocol{Revision: revision, Capabilities: json.RawMessage(`{"experimental":{"e":{}},"extensions":{"com.example/x":{"n":1}}}`)}}
+			for _, before := range []*mcpclient.Options{{Protocol: mcpclient.Protocol{Revision: revision}}, given} {
+				got := declared(t, check.Value(apps.Declare(before))(t))
+				check.Equal(t, revision, string(jsonrpc.Lookup([]byte(got), "extensions", "io.modelcontextprotocol/ui")), settings)
+				if before == given && (jsonrpc.Lookup([]byte(got), "extensions", "com.example/x") == nil || jsonrpc.Lookup([]byte(got), "experimental", "e") == nil) {
+					t.Errorf("%s: got %s, want what was declared before, too", revision, got)
+				}
+			}
+			check.That(t, jsonrpc.Lookup([]byte(declared(t, given)), "extensions", "io.modelcontextprotocol/ui") == nil, "%s: the options given have changed", revision)
+		})
+	}
+}
+
+func TestDeclareRefuses(t *testing.T) {
+	for _, capabilities := range []string{"[]", `"x"`, `{"extensions":[]}`, `{"extensions":{"io.modelcontextprotocol/ui":7}}`, `{"x"`} {
+		opts := &mcpclient.Options{Protocol: mcpclient.Protocol{Capabilities: json.RawMessage(capabilities)}}
+		check.Fails(t, check.Err(apps.Declare(opts)), capabilities)
+	}
+	opts, err := apps.Declare(nil)
+	check.That(t, err == nil && opts.Protocol.Capabilities != nil, "without options: got %v and %v", opts, err)
+}
+
+func TestSourcesAreBounded(t *testing.T) {
+	all := make([]string, 100)
+	for i := range all {
+		all[i] = fmt.Sprintf("https://h%d.example.com", i)
+	}
+	list := check.Value(json.Marshal(all))(t)
+	about, _ := apps.OfResource(json.RawMessage(`{"ui":{"csp":{"connectDomains":` + string(list) + `}}}`))
+	check.That(t, slices.Equal(about.CSP.ConnectDomains, all[:64]) && len(about.Refused) == 1,
+		"got %d sources, refused %q, want 64", len(about.CSP.ConnectDomains), about.Refused)
+}
+
+// A megabyte of metadata takes little memory to read.
+func TestMetadataIsReadWithoutCopies(t *testing.T) {
+	list := "[" + strings.Repeat("1,", 1<<19) + "1]"
+	object := "{" + strings.Repeat(`"a":1,`, 1<<17) + `"b":1}`
+	meta := json.RawMessage(`{"ui":{"csp":{"connectDomains":` + list + `},"permissions":` + object + `,"visibility":` + list + `}}`)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	about, _ := apps.OfResource(meta)
+	_, err := apps.ReadToolMeta(&mcp.Tool{Meta: meta})
+	runtime.ReadMemStats(&after)
+	if got := after.TotalAlloc - before.TotalAlloc; got > 1<<20 || len(about.Refused) != 65 || err == nil {
+		t.Errorf("got %d bytes allocated, %d sources refused, and the error %v, want at most 1 MiB, 65, and an error", got, len(about.Refused), err)
+	}
+}
+
+func TestPrivate(t *testing.T) {
+	for source, want := range map[string]bool{
+		"https://example.com": false, "https://*.example.com": false, "https://192.0.2.1": false,
+		"http://localhost:1": true, "http://127.0.0.1": true, "https://10.1.2.3": true, "https://192.168.1.1:80": true, "https://169.254.169.254": true,
+		"https://[::1]": true, "https://[fd00::1]": true, "https://100.64.0.1": true, "https://100.128.0.1": false, "https://127.1": true, "https://0x7f000001": true, "https://[::ffff:10.0.0.1]": true, "https://[::ffff:7f00:1]": true, "https://[64:ff9b::7f00:1]": true, "https://[::7f00:1]": true, "https://198.18.0.1": true, "https://printer.local": true, "https://nas.home.arpa": true, "https://home.arpa": true, "https://intranet": true,
+	} {
+		check.Equal(t, source, apps.IsPrivate(source), want)
 	}
 }

@@ -1,16 +1,21 @@
 package convert_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"iter"
 	"math/rand/v2"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/agent/internal/convert"
+	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/check"
 )
@@ -85,4 +90,128 @@ func TestFromLLMS(t *testing.T) {
 	}
 	check.Same(t, "messages", got, want)
 	check.Equal(t, "the first error", fmt.Sprint(err), `message 3: part 0: tool call "2" without a function`)
+}
+
+// TestFromResponse joins the blocks of langchaingo's Anthropic provider.
+func TestFromResponse(t *testing.T) {
+	response := &llms.ContentResponse{Choices: []*llms.ContentChoice{
+		{GenerationInfo: map[string]any{"ThinkingContent": "hm. ", "OutputTokens": 4}, StopReason: "tool_use"},
+		{Content: "a", ReasoningContent: "ah.", GenerationInfo: map[string]any{"ThinkingContent": "ah."}},
+		{Content: "b", ToolCalls: []llms.ToolCall{{ID: "1", FunctionCall: &llms.FunctionCall{Name: "f", Arguments: `{"x":1}`}}}},
+		{ToolCalls: []llms.ToolCall{{ID: "2"}}, GenerationInfo: map[string]any{"OutputTokens": 5, "Model": "m"}},
+		{FuncCall: &llms.FunctionCall{Name: "old"}},
+		{Content: "<thinking>x</thinking>y", GenerationInfo: map[string]any{"ThinkingContent": "x"}},
+	}}
+	want := run.Message{Role: run.RoleAssistant, Model: "m", Parts: []run.Part{
+		{Type: run.PartReasoning, Text: "hm. "}, {Type: run.PartReasoning, Text: "ah."}, text("a"), text("b"),
+		call("1", `{"x":1}`), {Type: run.PartCall, ID: "2", Arguments: "{}"},
+		{Type: run.PartCall, Name: "old", Arguments: "{}"}, text("<thinking>x</thinking>y"),
+	}}
+	check.Same(t, "message", convert.FromResponse(response), want)
+	check.Equal(t, "finish", convert.Finish(response), "tool_use")
+	check.Equal(t, "output tokens of the first choice", convert.Usage(response).Output, 4)
+	check.Same(t, "no response", convert.FromResponse(nil), run.Message{Role: run.RoleAssistant})
+}
+
+func TestUsage(t *testing.T) {
+	type mistral struct {
+		PromptTokens     int `json:"prompt_tokens"`
+		CompletionTokens int `json:"completion_tokens"`
+		TotalTokens      int `json:"total_tokens"`
+	}
+	for name, test := range map[string]struct {
+		info map[string]any
+		want run.Usage
+	}{
+		"none":      {nil, run.Usage{}},
+		"openai":    {map[string]any{"PromptTokens": 3, "CompletionTokens": 2, "TotalTokens": 5, "PromptCachedTokens": 1, "ReasoningTokens": 1}, run.Usage{Input: 3, Output: 2, Total: 5, Cached: 1, Reasoning: 1}},
+		"anthropic": {map[string]any{"InputTokens": 3, "OutputTokens": 2, "CacheReadInputTokens": 9, "CacheCreationInputTokens": 4}, run.Usage{Input: 16, Output: 2, Total: 18, Cached: 9, CacheWrite: 4}},
+		"ours":      {map[string]any{"PromptTokens": 16, "CompletionTokens": 2, "TotalTokens": 18, "PromptCachedTokens": 9, "CacheCreationInputTokens": 4}, run.Usage{Input: 16, Output: 2, Total: 18, Cached: 9, CacheWrite: 4}},
+		"google":    {map[string]any{"input_tokens": int32(3), "output_tokens": int32(2), "total_tokens": int32(6), "PromptTokens": int32(3), "CachedTokens": int32(1), "CacheReadInputTokens": int32(1), "ThinkingTokens": 0}, run.Usage{Input: 3, Output: 3, Total: 6, Cached: 1, Reasoning: 1}},
+		"bedrock":   {map[string]any{"input_tokens": int64(3), "output_tokens": float64(2)}, run.Usage{Input: 3, Output: 2, Total: 5}},
+		"unsigned":  {map[string]any{"input_tokens": uint8(3)}, run.Usage{Input: 3, Total: 3}},
+		"mistral":   {map[string]any{"usage": mistral{3, 2, 5}}, run.Usage{Input: 3, Output: 2, Total: 5}},
+		"nonsense":  {map[string]any{"input_tokens": "three", "output_tokens": -2, "usage": make(chan int)}, run.Usage{}},
+		"absurd":    {map[string]any{"input_tokens": uint64(1 << 63), "output_tokens": 1e300}, run.Usage{Input: 1 << 40, Output: 1 << 40, Total: 1 << 41}},
+	} {
+		got := convert.Usage(&llms.ContentResponse{Choices: []*llms.ContentChoice{{GenerationInfo: test.info}}})
+		check.Same(t, name, got, test.want)
+	}
+}
+
+var hi = []llms.MessageContent{llms.TextParts(llms.ChatMessageTypeHuman, "Hi")}
+
+// replying yields these deltas, then the error.
+func replying(err error, deltas ...model.Delta) func(*model.Request, *llms.CallOptions) iter.Seq2[model.Delta, error] {
+	return func(*model.Request, *llms.CallOptions) iter.Seq2[model.Delta, error] {
+		return func(yield func(model.Delta, error) bool) {
+			for _, d := range deltas {
+				if !yield(d, nil) {
+					return
+				}
+			}
+			if err != nil {
+				yield(model.Delta{}, err)
+			}
+		}
+	}
+}
+
+func TestGenerate(t *testing.T) {
+	reply := &model.Response{
+		Message: message(run.RoleAssistant, run.Part{Type: run.PartReasoning, Text: "hm"}, text("a"), run.Part{Type: run.PartReasoning, Text: "ah"}, call("1", "{}")),
+		ID:      "id", Finish: "tool_calls", Warning: "careful", Usage: run.Usage{Input: 3, Output: 2, Total: 5, Cached: 1},
+	}
+	var streamed []string
+	got, err := convert.Generate(t.Context(), hi, []llms.CallOption{llms.WithStreamingReasoningFunc(func(_ context.Context, thought, piece []byte) error {
+		streamed = append(streamed, string(thought)+"/"+string(piece))
+		return nil
+	})}, replying(nil, model.Delta{Reasoning: "hm"}, model.Delta{Text: "a"}, model.Delta{Response: reply}))
+	function := &llms.FunctionCall{Name: "f", Arguments: "{}"}
+	want := &llms.ContentResponse{Choices: []*llms.ContentChoice{{
+		Content: "a", ReasoningContent: "hm\n\nah", StopReason: "tool_calls", FuncCall: function,
+		ToolCalls: []llms.ToolCall{{ID: "1", Type: "function", FunctionCall: function}},
+		GenerationInfo: map[string]any{
+			"Model": "", "ID": "id", "Warning": "careful", "PromptTokens": 3, "CompletionTokens": 2, "TotalTokens": 5,
+			"PromptCachedTokens": 1, "CacheCreationInputTokens": 0, "ReasoningTokens": 0,
+		},
+	}}}
+	check.Must(t, err)
+	check.Same(t, "response", got, want)
+	check.Equal(t, "streamed", strings.Join(streamed, " "), "hm/ /a")
+}
+
+func TestGenerateErrors(t *testing.T) {
+	f, failed := &llms.FunctionDefinition{Name: "f"}, errors.New("failed")
+	failing := func(context.Context, []byte) error { return failed }
+	one := func(role llms.ChatMessageType, parts ...llms.ContentPart) []llms.MessageContent {
+		return []llms.MessageContent{{Role: role, Parts: parts}}
+	}
+	for _, tt := range []struct {
+		want     string
+		messages []llms.MessageContent
+		option   llms.CallOption
+	}{
+		{"more than one candidate", hi, llms.WithN(2)},
+		{`message 0: role "x" is unknown`, one("x"), nil},
+		{`tool choice "sometimes"`, hi, llms.WithToolChoice("sometimes")},
+		{"tool choice 3 is not", hi, llms.WithToolChoice(3)},
+		{"tool choice llms.ToolChoice{", hi, llms.WithToolChoice(llms.ToolChoice{})},
+		{"tool 0 is not a function", hi, llms.WithTools([]llms.Tool{{Type: "web"}})},
+		{`tool "f": parameters`, hi, llms.WithTools([]llms.Tool{{Function: &llms.FunctionDefinition{Name: "f", Parameters: json.RawMessage("{")}}})},
+		{"without a function", one(llms.ChatMessageTypeAI, llms.ToolCall{ID: "a"}), nil},
+		{`role "user" cannot have a part of type "call"`, one(llms.ChatMessageTypeHuman, llms.ToolCall{FunctionCall: &llms.FunctionCall{Name: "f"}}), nil},
+		{`role "tool" cannot have a part of type "text"`, one(llms.ChatMessageTypeTool, llms.TextPart("x")), nil},
+		{"failed", hi, llms.WithFunctions([]llms.FunctionDefinition{*f})},
+		{"failed", hi, llms.WithStreamingFunc(failing)},
+		{"failed", hi, llms.WithStreamingReasoningFunc(func(context.Context, []byte, []byte) error { return failed })},
+		{"failed", hi, llms.WithTemperature(1)},
+	} {
+		var options []llms.CallOption
+		if tt.option != nil {
+			options = append(options, tt.option)
+		}
+		check.Text(t, check.Err(convert.Generate(t.Context(), tt.messages, options, replying(failed, model.Delta{Text: "a"}))), tt.want)
+	}
+	check.Text(t, check.Err(convert.Generate(t.Context(), hi, nil, replying(nil))), "no reply")
 }

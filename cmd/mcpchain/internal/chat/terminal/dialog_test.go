@@ -3,14 +3,20 @@ package terminal
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
 
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient/forms"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // A text that is refused stays, with the reason below it. Esc leaves it only if there is a question to go back to.
@@ -92,4 +98,81 @@ func TestClearOneOfTwoEqualFields(t *testing.T) {
 	check.Equal(t, "cleared", d.clear(), true)
 	check.Equal(t, "from", d.inputs[0].text, "Oslo")
 	check.Equal(t, "to", d.inputs[1].text, "")
+}
+
+func TestStatus(t *testing.T) {
+	begin := time.Now()
+	at := func(s int) time.Time { return begin.Add(time.Duration(s) * time.Second) }
+	total := 4.0
+	call := func(id, tool string) agent.Call { return agent.Call{ID: id, Server: "demo", Tool: tool} }
+	s := status{window: 1000}
+	s.begin(begin)
+	for i, step := range []struct {
+		event agent.Event
+		want  string
+	}{
+		{&agent.ModelStart{}, "● waiting for the model · 1 s · Ctrl-C stops"},
+		{&agent.ReasoningDelta{}, "● thinking · 2 s · Ctrl-C stops"},
+		{&agent.TextDelta{}, "● answering · 3 s · Ctrl-C stops"},
+		{&agent.ModelEnd{Usage: run.Usage{Turns: 1, Input: 1500, Output: 20, Cost: map[string]int64{"USD": 12_000}}},
+			"● working · 4 s · ↑1.5k ↓20 0.01 USD · 152% of the context · Ctrl-C stops"},
+		{&agent.ToolStart{Call: call("1", "count")},
+			"  ⋯ demo count 0 s\n● running demo count · 5 s · ↑1.5k ↓20 0.01 USD · 152% of the context · Ctrl-C stops"},
+		{&agent.ToolStart{Call: call("2", "login\x1b[2J")},
+			"  ⋯ demo count 1 s\n  ⋯ demo login\\x1b[2J 0 s\n● running 2 tools · 6 s · ↑1.5k ↓20 0.01 USD · 152% of the context · Ctrl-C stops"},
+		{&agent.ToolProgress{Call: call("1", "count"), Progress: mcp.Progress{Progress: 1, Total: &total, Message: "one\x1b[2J"}},
+			"  ⋯ demo count 2 s 1/4 one\\x1b[2J\n  ⋯ demo login\\x1b[2J 1 s\n● running 2 tools · 7 s · ↑1.5k ↓20 0.01 USD · 152% of the context · Ctrl-C stops"},
+		{&agent.ToolProgress{Call: call("2", "login"), Progress: mcp.Progress{Progress: 2, Total: &total}},
+			"  ⋯ demo count 3 s 1/4 one\\x1b[2J\n  ⋯ demo login\\x1b[2J 2 s 2/4\n● running 2 tools · 8 s · ↑1.5k ↓20 0.01 USD · 152% of the context · Ctrl-C stops"},
+		{&agent.ToolEnd{Call: call("1", "count")},
+			"  ⋯ demo login\\x1b[2J 3 s 2/4\n● running demo login\\x1b[2J · 9 s · ↑1.5k ↓20 0.01 USD · 152% of the context · Ctrl-C stops"},
+	} {
+		s.handleEvent(step.event, at(i+1))
+		check.Same(t, i, strings.Join(s.view(at(i+1), false), "\n"), step.want)
+	}
+	s.end()
+	check.That(t, s.view(at(70), false) == nil, "a turn that is over has a status")
+	check.Equal(t, "", formatSeconds(252*time.Second), "4:12")
+}
+
+// Also on a screen that is as narrow as a character, the lines come to an end.
+func TestNarrowScreen(t *testing.T) {
+	for width := 1; width <= 3; width++ {
+		rest, got := []string{"日本語 text"}, ""
+		for n := 0; len(rest) > 0 && n < 20; n++ {
+			var portion []string
+			portion, rest = nextPortion(rest, width, 1)
+			got += strings.Join(portion, "")
+		}
+		got = strings.ReplaceAll(got, " ", "")
+		check.That(t, len(rest) == 0 && got == "日本語text", "%d columns: got %q, and %q is left", width, got, rest)
+	}
+}
+
+// No portion is higher than the room, whatever the lengths of the lines, and nothing is lost.
+func TestNextPortion(t *testing.T) {
+	const width, room = 10, 4
+	lengths := []int{0, 9, 10, 11, 39, 40, 41, 200}
+	for n := range 512 {
+		lines := []string{"\tx"}
+		for i, c := range fmt.Sprintf("%o", n) {
+			lines = append(lines, strings.Repeat(string(rune('a'+i)), lengths[c-'0']))
+		}
+		want := strings.Join(lines, "")
+		got := ""
+		for rest := lines; len(rest) > 0; {
+			var portion []string
+			portion, rest = nextPortion(rest, width, room)
+			rows := 0
+			for _, line := range portion {
+				columns := ansi.StringWidth(line)
+				rows += 1 + columns/width
+				check.Require(t, columns == 0 || columns%width > 0, "%q fills its last row", line)
+				got += line
+			}
+			check.Require(t, len(portion) > 0 && rows <= room, "%q: got %d rows, want at most %d", portion, rows, room)
+		}
+		plain := strings.NewReplacer(" ", "", "\t", "")
+		check.Require(t, plain.Replace(got) == plain.Replace(want), "got %q, want %q", got, want)
+	}
 }
