@@ -76,11 +76,12 @@ func (i *Info) Accepts(mimeType string) bool {
 // defaults.
 type Request struct {
 	System   string        // instructions; they come before all messages
-	Messages []run.Message // the history as it was recorded, which only grows until it is compacted; at times a reminder follows
+	Messages []run.Message // the history as it was recorded, which only grows until it is compacted; at times a message follows that is not recorded
 
 	// Tools are the functions that the model may call. Later requests of a run keep their order, append
-	// to them, and leave out those that no longer exist. If the provider accepts definitions within a
-	// conversation, it gets the tools that a result names (run.Part.Tools) there.
+	// to them, and leave out those that no longer exist. A request for the final answer may have fewer,
+	// and a hook may change all of them. If the provider accepts definitions within a conversation, it
+	// gets the tools that a result names (run.Part.Tools) there.
 	Tools      []Tool
 	ToolChoice Choice
 	ToolName   string          // with ChoiceTool, the name of the tool to call
@@ -127,7 +128,7 @@ const (
 	ChoiceTool                   // a call of the Request's ToolName
 )
 
-// Delta is a piece of a reply. Exactly one of its fields is set.
+// Delta is a piece of a reply. Exactly one of its fields is set, and none in the pair of an error.
 type Delta struct {
 	Text      string
 	Reasoning string
@@ -137,8 +138,8 @@ type Delta struct {
 // Response is the message of the model.
 type Response struct {
 	// Message has the parts in the order of the provider: reasoning, text, calls. Part.Provider has
-	// the data that the provider wants back. The ids of calls are unique in the conversation.
-	// Message.Model is the provider's name for the model.
+	// the data that the provider wants back. A call without an id, or with an id that the conversation
+	// has already, gets a new one from the agent. Message.Model is the provider's name for the model.
 	Message run.Message
 
 	ID       string    // the provider's id, for logs
@@ -170,7 +171,7 @@ type Error struct {
 	Err error // the failure itself; never nil
 }
 
-// Error is the text of Err.
+// Error returns the text of Err.
 func (e *Error) Error() string { return e.Err.Error() }
 
 // Unwrap returns Err.
