@@ -153,8 +153,8 @@ func (s *sender) recordOutcome(j *job, result *adapter.Result, d time.Duration) 
 		result = j.errorResult(fmt.Sprintf(notKeptResult, j.eventCall.Name, n>>20, maxResult>>20), nil)
 		outcome.Result = s.tools.part(j, result)
 	}
-	var hookErr error
-	outcome.Stop, hookErr = hooks(s.agent.opts.Hooks).afterTool(s.scope.ctx, s.rec, j, &outcome.Result)
+	changed, stop, hookErr := hooks(s.agent.opts.Hooks).afterTool(s.scope.ctx, s.rec, j, &outcome.Result)
+	outcome.Stop = stop
 	if hookErr != nil {
 		result = j.errorResult(fmt.Sprintf(withheldResult, j.eventCall.Name), hookErr)
 		outcome.Result = s.tools.part(j, result)
@@ -163,10 +163,13 @@ func (s *sender) recordOutcome(j *job, result *adapter.Result, d time.Duration) 
 	if long != nil {
 		changes = s.results.store(long, &outcome.Result)
 	}
-	j.result, j.failure = &outcome.Result, result.Err
 	if advice := adviceOf(result); advice != "" {
 		s.rec.show(&Warning{Text: fmt.Sprintf("the tool %s of server %q failed: %s", j.eventCall.Tool, j.eventCall.Server, advice)})
 	}
+	if changed {
+		result = changedResult(result, &outcome.Result)
+	}
+	j.result, j.failure = &outcome.Result, result.Err
 	end := s.rec.ifWanted(func() Event {
 		return &ToolEnd{Call: s.tools.recordedCall(j), Part: outcome.Result, Result: result, Duration: d}
 	})
@@ -175,6 +178,16 @@ func (s *sender) recordOutcome(j *job, result *adapter.Result, d time.Duration) 
 		return hookErr // it is known nevertheless that the call ended
 	}
 	return err
+}
+
+// changedResult returns the result of an event whose part a hook has changed. It has nothing else that the
+// tool returned: the hook may be there to remove it.
+func changedResult(r *adapter.Result, p *run.Part) *adapter.Result {
+	changed := &adapter.Result{Call: r.Call, Tool: r.Tool, Text: p.Text, IsError: p.IsError}
+	if r.Unsent() {
+		changed.Err = r.Err
+	}
+	return changed
 }
 
 // Results of calls whose own result the model does not get.

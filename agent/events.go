@@ -164,7 +164,8 @@ type ToolProgress struct {
 	Progress mcp.Progress `json:"progress"`
 }
 
-// ToolEnd is the outcome of a call. Every call that the model asks for has exactly one.
+// ToolEnd is the outcome of a call. Every call that the model asks for has exactly one. If an AfterTool
+// hook has changed Part, Result has its text, and nothing else that the tool returned.
 type ToolEnd struct {
 	EventInfo
 	Call

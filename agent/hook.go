@@ -1,10 +1,12 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 
 	"github.com/mcpchain/mcpchain/adapter"
@@ -16,7 +18,8 @@ import (
 // Hook takes part in runs at four points. A nil function does nothing. The hooks of
 // [Options.Hooks] are called in order. A hook must only read the state, and only during its
 // call; other calls of the turn may change it meanwhile. Hooks may be called concurrently: for
-// different runs, and AfterTool for the calls of one turn.
+// different runs, and in one turn AfterTool for several calls, also while BeforeTool decides on
+// the next one.
 //
 // A guardrail is a hook that returns an error: [DenyCall] refuses a tool call, and the model reads
 // the reason; [StopRun] ends the run with an answer; any other error fails the run. BeforeTool is
@@ -35,9 +38,11 @@ type Hook struct {
 	// the process ends before the decision or the question is recorded.
 	BeforeTool func(ctx context.Context, s *State, c *Call) error
 
-	// AfterTool may change the result before it is recorded. If it returns an error the run
-	// fails, and the result appears neither in the history nor in an event: on a later input
-	// the model reads that it is withheld.
+	// AfterTool may change the result before it is recorded, and with it that of the event, see
+	// [ToolEnd]. It also gets the error that is the result of a call that did not run, except one
+	// that [StopRun] ended. If it returns an error, other than [StopRun], the run fails, and the
+	// result appears neither in the history nor in an event: on a later input the model reads
+	// that it is withheld.
 	AfterTool func(ctx context.Context, s *State, c *Call, result *run.Part) error
 }
 
@@ -65,14 +70,14 @@ func (all hooks) beforeModel(ctx context.Context, s *ledger.State, q *model.Requ
 	return nil
 }
 
-// readReplies reports whether a hook may change replies, or withhold them.
-func (all hooks) readReplies() bool {
+// mayChangeReplies reports whether a hook may change replies, or withhold them.
+func (all hooks) mayChangeReplies() bool {
 	return slices.ContainsFunc(all, func(h Hook) bool { return h.AfterModel != nil })
 }
 
 // afterModel calls the hooks for a reply.
 func (all hooks) afterModel(ctx context.Context, s *ledger.State, r *reply) error {
-	if all.readReplies() {
+	if all.mayChangeReplies() {
 		r.calls = slices.Clone(r.calls) // a hook may modify the parts
 	}
 	for i, h := range all {
@@ -122,12 +127,15 @@ func (all hooks) beforeTool(ctx context.Context, rec *recorder, j *job) error {
 	return nil
 }
 
-// afterTool calls the hooks for a result. stop is the answer of the first that ends the run. The hooks'
-// context outlives the run's, so that a known result is not withheld because the run was cancelled.
-func (all hooks) afterTool(ctx context.Context, rec *recorder, j *job, result *run.Part) (stop *string, err error) {
+// afterTool calls the hooks for a result. changed means that one has changed it, and stop is the answer of
+// the first that ends the run. The hooks' context outlives the run's, so that a known result is not withheld
+// because the run was cancelled.
+func (all hooks) afterTool(ctx context.Context, rec *recorder, j *job, result *run.Part) (changed bool, stop *string, err error) {
 	if !slices.ContainsFunc(all, func(h Hook) bool { return h.AfterTool != nil }) {
-		return nil, nil
+		return false, nil, nil
 	}
+	before := *result
+	before.Media = slices.Clone(before.Media) // a hook may modify the parts
 	late, cancel := outlive(ctx)
 	defer cancel()
 	for i, h := range all {
@@ -136,14 +144,13 @@ func (all hooks) afterTool(ctx context.Context, rec *recorder, j *job, result *r
 		}
 		c := j.eventCall
 		err := guard("AfterTool hook", func() error { return h.AfterTool(late, &State{&rec.writer.mu, rec.state}, &c, result) })
-		switch answer := hookAnswer(err); {
-		case answer == nil && err != nil:
-			return nil, fmt.Errorf("hook %d, after tool %q: %w", i, j.eventCall.Name, err)
-		case stop == nil:
-			stop = answer
+		answer := hookAnswer(err)
+		if err != nil && answer == nil {
+			return false, nil, fmt.Errorf("hook %d, after tool %q: %w", i, j.eventCall.Name, err)
 		}
+		stop = cmp.Or(stop, answer)
 	}
-	return stop, nil
+	return !reflect.DeepEqual(before, *result), stop, nil
 }
 
 // denial returns the result of a call that a hook denies. ok is false for other errors.

@@ -166,34 +166,43 @@ func TestHookReadsTheState(t *testing.T) {
 }
 
 // A result on which a hook fails is withheld: from the events, and from the model of the next
-// input, or of the next process if the hook failed because its own has ended.
+// input, or of the next process if the hook failed because its own has ended. So is what a hook removes.
 func TestHookFailsAfterTool(t *testing.T) {
-	for name, ends := range map[string]bool{"the hook fails": false, "the process ends": true} {
+	down, withheld := errors.New("the guard is down"), "Error: the call of echo ended, and its result is withheld: a check of it failed."
+	for name, test := range map[string]struct {
+		ends bool
+		err  error
+		want string
+	}{
+		"the hook fails":   {false, down, withheld},
+		"the process ends": {true, down, withheld},
+		"the hook redacts": {false, nil, "***"},
+	} {
 		t.Run(name, func(t *testing.T) {
 			ctx, kill := context.WithCancel(t.Context())
 			defer kill()
 			guard := agent.Hook{AfterTool: func(ctx context.Context, _ *agent.State, _ *agent.Call, result *run.Part) error {
-				if ends {
+				if test.ends {
 					kill()
 				}
-				result.Text += " (half checked)"
-				return errors.New("the guard is down")
+				result.Text = "***"
+				return test.err
 			}}
 			store := record.NewMemory()
-			first, _ := process(t, store, play(uses(toolCall("1", "echo", `{"x":"secret"}`))), agent.Options{Hooks: []agent.Hook{guard}})
+			first, _ := process(t, store, play(uses(toolCall("1", "echo", `{"x":"secret"}`)), says("ok")), agent.Options{Hooks: []agent.Hook{guard}})
 			for e, err := range first.Events(ctx, human("go"), agent.WithRun(theRun.ID)) {
 				end, ok := e.(*agent.ToolEnd)
 				check.That(t, !ok || !strings.Contains(end.Part.Text+end.Result.Text, "secret") && end.Result.Raw == nil, "the event has the result: %+v", end)
-				check.That(t, err == nil || ends || errors.Is(err, agent.ErrFailed), "got %v, want %v", err, agent.ErrFailed)
+				check.That(t, err == nil || test.ends || errors.Is(err, agent.ErrFailed), "got %v, want %v", err, agent.ErrFailed)
 			}
 			model := play(says("done"))
 			second, _ := process(t, store, model, agent.Options{})
-			if ends {
+			if test.ends {
 				resumed(t, second)
 			} else {
 				mustRun(t, second, human("and?"), agent.WithRun(theRun.ID))
 			}
-			check.Same(t, "what the model reads", lines(model.prompts()[0].Request.Messages)[2], `tool: 1/echo→"Error: the call of echo ended, and its result is withheld: a check of it failed."`)
+			check.Same(t, "what the model reads", lines(model.prompts()[0].Request.Messages)[2], fmt.Sprintf("tool: 1/echo→%q", test.want))
 		})
 	}
 }
