@@ -23,6 +23,7 @@ type remote struct {
 	client *temporal.Client
 	worker func(context.Context) error // executes steps; nil in a process that only serves HTTP
 	logger *slog.Logger
+	pauses map[run.Key]pause // of the runs that the last search has found; used by resume
 }
 
 // newRemote returns an engine, with a worker unless the process only serves HTTP.
@@ -65,40 +66,79 @@ const sweepInterval = time.Minute
 
 // work implements [engine].
 func (r *remote) work(ctx context.Context) error {
-	var sweeping sync.WaitGroup
-	defer sweeping.Wait()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer r.logger.Info("the process stops, and others continue its runs")
 	if r.worker == nil {
 		<-ctx.Done()
 		return ctx.Err()
 	}
+	var sweeping sync.WaitGroup
+	defer sweeping.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	sweeping.Go(func() {
 		hosting.Every(ctx, sweepInterval, func() { r.resume(ctx, time.Now().Add(-sweepInterval)) })
 	})
-	return r.worker(ctx)
+	err := r.worker(ctx)
+	if ctx.Err() != nil {
+		r.logger.Info("the service stops, and its runs continue later")
+	}
+	return err
 }
 
 // resume starts workflows for due runs that have not changed since a time: their process may have died before it
-// reached Temporal. Runs that have a workflow stay as they are. It skips runs that cannot be read.
+// reached Temporal. A workflow that runs gets a signal, and looks for replies once more. It may only wait
+// for a worker, so a run that does not change is left alone for a growing time. Runs that cannot be read are logged.
 func (r *remote) resume(ctx context.Context, since time.Time) {
-	unreadable := func(key run.Key, err error) {
-		r.warn(ctx, "a run cannot be read, and is left alone", err, "run", key.ID, "tenant", key.Tenant)
+	now, found := time.Now(), map[run.Key]pause{}
+	defer func() { r.pauses = found }()
+	isNext := func(key run.Key, updated time.Time) (ok bool) {
+		found[key], ok = r.pauses[key].next(updated, now)
+		return ok
 	}
-	due := r.store.List(ctx, record.Query{AllTenants: true, DueAt: time.Now(), ChangedBefore: since})
+	unreadable := func(key run.Key, err error) {
+		if isNext(key, time.Time{}) {
+			r.warn(ctx, "a run cannot be read, and is left alone", err, "run", key.ID, "tenant", key.Tenant)
+		}
+	}
+	due := r.store.List(ctx, record.Query{AllTenants: true, DueAt: now, ChangedBefore: since})
 	for head, err := range record.SkipDamaged(due, unreadable) {
 		if err != nil {
 			r.warn(ctx, "the runs that are due cannot be listed", err)
 			return
 		}
+		if !isNext(head.Key, head.Updated) {
+			continue
+		}
 		if err := r.client.Drive(ctx, head.Key); err != nil {
 			r.warn(ctx, "a run cannot be given to Temporal", err, "run", head.Key.ID, "tenant", head.Key.Tenant)
 			if isUnreachable(err) {
+				delete(found, head.Key)
 				return
 			}
 		}
 	}
+}
+
+// pause is the time for which resume leaves a run alone.
+type pause struct {
+	updated, until time.Time // the run's last change, and the end of the pause
+	length         time.Duration
+}
+
+// maxPause is the longest pause.
+const maxPause = time.Hour
+
+// next returns the pause of a run that is found again. If the earlier one is over, or the run has changed, ok is
+// true and the pause is a new one.
+func (p pause) next(updated, now time.Time) (_ pause, ok bool) {
+	if !updated.Equal(p.updated) {
+		p = pause{updated: updated}
+	}
+	if now.Before(p.until) {
+		return p, false
+	}
+	p.length = min(max(2*p.length, sweepInterval), maxPause)
+	p.until = now.Add(p.length)
+	return p, true
 }
 
 // warn logs an error, unless the process stops.
@@ -108,7 +148,8 @@ func (r *remote) warn(ctx context.Context, text string, err error, attributes ..
 	}
 }
 
-// isUnreachable reports whether an error means that Temporal cannot be reached, or did not answer in time.
+// isUnreachable reports whether an error means that Temporal cannot be reached, did not answer in time, or was
+// not waited for.
 func isUnreachable(err error) bool {
 	_, gone := errors.AsType[*serviceerror.Unavailable](err)
 	_, late := errors.AsType[*serviceerror.DeadlineExceeded](err)

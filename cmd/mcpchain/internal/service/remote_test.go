@@ -109,12 +109,13 @@ func TestWorkerOfTemporal(t *testing.T) {
 	}
 }
 
-// TestResume gives runs to Temporal that no workflow drives. One that is damaged comes first.
+// TestResume gives runs to Temporal that no workflow drives. One that is damaged comes first. A second search leaves
+// alone what the first has found, unless Temporal could not be reached.
 func TestResume(t *testing.T) {
 	for name, test := range map[string]struct {
-		err  error
-		want int
-	}{"reached": {nil, 2}, "away": {away, 1}, "refused": {errors.New("no"), 2}} {
+		err         error
+		want, again int
+	}{"reached": {nil, 2, 2}, "away": {away, 1, 2}, "refused": {errors.New("no"), 2, 2}} {
 		t.Run(name, func(t *testing.T) {
 			s, _ := assembled(t, settings(t))
 			for _, id := range []string{"damaged", "one", "two"} {
@@ -129,6 +130,8 @@ func TestResume(t *testing.T) {
 			s.engine.(*remote).resume(t.Context(), time.Now().Add(time.Hour))
 			got = c.workflows()
 			check.That(t, len(got) == test.want && got[0] == "ada/one", "got %q, want %d of one and two", got, test.want)
+			s.engine.(*remote).resume(t.Context(), time.Now().Add(time.Hour))
+			check.Equal(t, "workflows after another search", len(c.workflows()), test.again)
 		})
 	}
 }
