@@ -170,6 +170,8 @@ func TestAddresses(t *testing.T) {
 		"networks of IPv6":           {"[2001:db8:3:%d::1]:1", "", 40},
 		"IPv4 as IPv6":               {"[::ffff:198.51.100.1%02d]:1", "", 40},
 		"no address, by the proxy":   {"192.0.2.7:%d", "unknown", 30},
+		"with a port, by the proxy":  {"192.0.2.7:%d", "198.51.100.4:%d", 30},
+		"IPv6 with a port, by it":    {"192.0.2.7:%d", "[2001:db8:4::%d]:80", 30},
 	} {
 		accepted := 0
 		for i := range 40 {

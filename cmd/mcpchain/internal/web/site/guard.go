@@ -141,16 +141,16 @@ func (s *streams) end(session string) {
 // addressOf returns the address from which a request comes, or the network of an IPv6 address. If a trusted proxy names
 // the address of the browser, it is that one.
 func (s *site) addressOf(r *http.Request) string {
-	address := r.RemoteAddr
-	if at, err := netip.ParseAddrPort(address); err == nil {
-		address = at.Addr().String()
-	}
+	from := r.RemoteAddr
 	if values := r.Header.Values(s.opts.AddressHeader); len(values) > 0 && s.opts.Proxies.HasSender(r) {
 		last := values[len(values)-1]
-		address = strings.TrimSpace(last[strings.LastIndexByte(last, ',')+1:])
+		from = strings.TrimSpace(last[strings.LastIndexByte(last, ',')+1:])
 	}
-	if parsed, err := netip.ParseAddr(address); err == nil {
-		return bounded.Network(parsed).String()
+	if at, err := netip.ParseAddrPort(from); err == nil { // some proxies name the port, too
+		return bounded.Network(at.Addr()).String()
 	}
-	return address
+	if address, err := netip.ParseAddr(from); err == nil {
+		return bounded.Network(address).String()
+	}
+	return from
 }
