@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -54,7 +55,8 @@ func panesOf(r *http.Request) ([]pane, error) {
 }
 
 // events streams to the windows of a browser over one connection: each window gets its conversation, and the list of
-// conversations. A window that cannot get its conversation gets the reason and the list.
+// conversations. A window that cannot get its conversation gets the reason and the list, and a window for which there is
+// no room only the reason.
 func (s *site) events(w http.ResponseWriter, r *http.Request) {
 	person, err := s.person(w, r, s.changes)
 	if err != nil {
@@ -73,17 +75,23 @@ func (s *site) events(w http.ResponseWriter, r *http.Request) {
 	defer leaveSession()
 	ctx, cancel := context.WithTimeout(session, maxStream)
 	defer cancel()
-	leave, ok := s.streams.reserve(person, r.URL.Query().Get("reader"), len(windows), cancel)
-	if !ok {
+	served, leave := s.streams.begin(person, r.URL.Query().Get("reader"), len(windows), cancel)
+	defer leave()
+	tooMany := hosting.Refuse(http.StatusTooManyRequests, "too many windows are open")
+	if served == 0 {
 		w.Header().Set("Retry-After", "10")
-		hosting.WriteError(w, http.StatusTooManyRequests, "too many windows are open")
+		s.fail(w, r, tooMany)
 		return
 	}
-	defer leave()
-	out := newStream(w)
+	out := newEventWriter(w)
+	for i := served; i < len(windows); i++ {
+		if out.send(i, []talk.Event{s.refusal(r, tooMany)}) != nil {
+			return
+		}
+	}
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	for i, window := range windows {
+	for i, window := range windows[:served] {
 		wg.Go(func() {
 			send := func(events []talk.Event) error {
 				err := out.send(i, events)
@@ -107,34 +115,90 @@ func (s *site) refusal(r *http.Request, err error) talk.Event {
 	return talk.NewEvent("refused", map[string]any{"status": status, "error": text})
 }
 
-// stream writes server-sent events. The field "window" says to which window an event belongs.
-// Clients with one window ignore it, as the format requires.
+// streams are the streams that are being served. The number of their windows is bounded.
+type streams struct {
+	each, all int // maximum number of windows of a user, and of all users
+
+	mu     sync.Mutex // guards the following field
+	served []*stream
+}
+
 type stream struct {
+	person  Person
+	reader  string // names the browser window or tab that reads the stream; may be ""
+	windows int
+	cancel  context.CancelFunc
+}
+
+// begin counts a stream until leave is called, and returns how many of its windows, from the first one, there is room
+// for: a browser names a new window last. It ends an earlier stream of the same reader and session, so that a browser that
+// reconnects gets its room at once.
+func (s *streams) begin(p Person, reader string, windows int, cancel context.CancelFunc) (room int, leave func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.served = slices.DeleteFunc(s.served, func(earlier *stream) bool {
+		again := reader != "" && earlier.reader == reader && earlier.person.Session == p.Session
+		if again {
+			earlier.cancel()
+		}
+		return again
+	})
+	own, all := s.each, s.all
+	for _, other := range s.served {
+		all -= other.windows
+		if other.person.User == p.User {
+			own -= other.windows
+		}
+	}
+	room = max(0, min(windows, own, all))
+	begun := &stream{person: p, reader: reader, windows: room, cancel: cancel}
+	s.served = append(s.served, begun)
+	return room, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.served = slices.DeleteFunc(s.served, func(other *stream) bool { return other == begun })
+	}
+}
+
+// end ends the streams of a session.
+func (s *streams) end(session string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, served := range s.served {
+		if served.person.Session == session {
+			served.cancel()
+		}
+	}
+}
+
+// eventWriter writes server-sent events. The field "window" says to which window an event belongs.
+// Clients with one window ignore it, as the format requires.
+type eventWriter struct {
 	control *http.ResponseController
 
 	mu sync.Mutex // held while a batch is written
 	w  http.ResponseWriter
 }
 
-func newStream(w http.ResponseWriter) *stream {
+func newEventWriter(w http.ResponseWriter) *eventWriter {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("X-Accel-Buffering", "no")
-	return &stream{control: http.NewResponseController(w), w: w}
+	return &eventWriter{control: http.NewResponseController(w), w: w}
 }
 
 // send writes a batch, a large one in parts. An empty one keeps the connection alive.
-func (s *stream) send(window int, events []talk.Event) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (e *eventWriter) send(window int, events []talk.Event) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	var b bytes.Buffer
-	for _, e := range events {
-		fmt.Fprintf(&b, "window: %d\nevent: %s\n", window, e.Type)
-		if e.ID != "" {
-			fmt.Fprintf(&b, "id: %s\n", e.ID)
+	for _, event := range events {
+		fmt.Fprintf(&b, "window: %d\nevent: %s\n", window, event.Type)
+		if event.ID != "" {
+			fmt.Fprintf(&b, "id: %s\n", event.ID)
 		}
-		fmt.Fprintf(&b, "data: %s\n\n", e.Data)
+		fmt.Fprintf(&b, "data: %s\n\n", event.Data)
 		if b.Len() > maxBatch {
-			if err := s.write(&b); err != nil {
+			if err := e.write(&b); err != nil {
 				return err
 			}
 		}
@@ -142,16 +206,16 @@ func (s *stream) send(window int, events []talk.Event) error {
 	if len(events) == 0 {
 		b.WriteString(":\n\n")
 	}
-	return s.write(&b)
+	return e.write(&b)
 }
 
 // write writes and empties the buffer. It fails if the browser does not accept it within writeTime.
-func (s *stream) write(b *bytes.Buffer) error {
-	if err := s.control.SetWriteDeadline(time.Now().Add(writeTime)); err != nil {
+func (e *eventWriter) write(b *bytes.Buffer) error {
+	if err := e.control.SetWriteDeadline(time.Now().Add(writeTime)); err != nil {
 		return err
 	}
-	if _, err := b.WriteTo(s.w); err != nil {
+	if _, err := b.WriteTo(e.w); err != nil {
 		return err
 	}
-	return s.control.Flush()
+	return e.control.Flush()
 }

@@ -117,6 +117,27 @@ type Options struct {
 	Logger *slog.Logger // default: [slog.Default]
 }
 
+// Limits bound the requests and windows of users. Zero means the default.
+type Limits struct {
+	// PerMinute bounds a user's requests that change something, except those of views, and an address's requests to
+	// sign in or out; Burst of them may come at once. Default 120 and 30.
+	PerMinute, Burst int
+
+	// ReadsPerMinute bounds a user's GET requests, except /api/me; ReadBurst of them may come at once. Opening a
+	// conversation reads all of it. Default 600 and 120.
+	ReadsPerMinute, ReadBurst int
+
+	// Windows bounds the open windows of a user, and AllWindows those of all users. Default 12 and 2,000.
+	Windows, AllWindows int
+}
+
+func (l Limits) withDefaults() Limits {
+	l.PerMinute, l.Burst = cmp.Or(l.PerMinute, 120), cmp.Or(l.Burst, 30)
+	l.ReadsPerMinute, l.ReadBurst = cmp.Or(l.ReadsPerMinute, 600), cmp.Or(l.ReadBurst, 120)
+	l.Windows, l.AllWindows = cmp.Or(l.Windows, 12), cmp.Or(l.AllWindows, 2000)
+	return l
+}
+
 // site is the handler of all routes.
 type site struct {
 	opts           Options
@@ -132,7 +153,7 @@ func New(o Options) http.Handler {
 		opts:    o,
 		changes: hosting.NewRates(float64(o.Limits.PerMinute), o.Limits.Burst),
 		reads:   hosting.NewRates(float64(o.Limits.ReadsPerMinute), o.Limits.ReadBurst),
-		streams: &streams{each: o.Limits.Streams, all: o.Limits.AllStreams},
+		streams: &streams{each: o.Limits.Windows, all: o.Limits.AllWindows},
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+healthPath, s.health)

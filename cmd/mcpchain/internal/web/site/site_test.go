@@ -96,7 +96,7 @@ func TestUsersAreApart(t *testing.T) {
 }
 
 func TestRate(t *testing.T) {
-	w := serve(t, site.Limits{PerMinute: 1, Burst: 2, Streams: 2}, record.NewMemory(), agenttest.PlayRepeating(agenttest.Say("hello")))
+	w := serve(t, site.Limits{PerMinute: 1, Burst: 2, Windows: 2}, record.NewMemory(), agenttest.PlayRepeating(agenttest.Say("hello")))
 	for range 2 {
 		w.begin(t, "Ada", "hello")
 	}

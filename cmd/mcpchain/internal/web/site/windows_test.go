@@ -20,7 +20,7 @@ import (
 // TestOneStreamForAllWindows has one connection serve windows with different conversations, one of
 // them without any and one with somebody else's.
 func TestOneStreamForAllWindows(t *testing.T) {
-	w := serve(t, site.Limits{Streams: 4}, record.NewMemory(), agenttest.PlayRepeating(agenttest.Say("hello")))
+	w := serve(t, site.Limits{Windows: 4}, record.NewMemory(), agenttest.PlayRepeating(agenttest.Say("hello")))
 	ids := []string{w.begin(t, "Ada", "one"), w.begin(t, "Ada", "two"), w.begin(t, "Grace", "hers")}
 	all := w.watch(t, "Ada", ids[0]+"&conversation="+ids[1]+"&conversation="+ids[2]+"&conversation=", "")
 	got, lists := map[string]string{}, 0
@@ -42,8 +42,18 @@ func TestOneStreamForAllWindows(t *testing.T) {
 	browser := "&reader=all"
 	first := w.watch(t, "Grace", "&conversation=&conversation="+browser, "")
 	first.until(t, "list")
-	w.watch(t, "Grace", "&conversation=&conversation=&conversation="+browser, "").until(t, "list")
+	second := w.watch(t, "Grace", strings.Repeat("&conversation=", 4)+browser, "")
 	first.ends(t) // the next stream of the browser takes its place
+	got, lists = map[string]string{}, 0
+	for len(got) == 0 || lists < 4 { // the fifth of its windows is refused, and the others are served
+		switch e := second.next(t); e.Type {
+		case "list":
+			lists++
+		case "refused":
+			got[e.Window] = e.member(t, "status")
+		}
+	}
+	check.That(t, len(got) == 1 && got["4"] == "429", "refused windows: got %v, want the fifth", got)
 }
 
 // TestTaken shows a window that its answer is kept while another call runs.
@@ -147,7 +157,7 @@ func TestStreamResumes(t *testing.T) {
 	model := agenttest.Play(
 		agenttest.CallTools("pay", `{"number":1}`, "pay", `{"number":2}`),
 		agenttest.Say("**Done.**"), agenttest.Say("Bye."))
-	w := serve(t, site.Limits{Streams: 100}, record.NewMemory(), model, paying())
+	w := serve(t, site.Limits{Windows: 100}, record.NewMemory(), model, paying())
 	id := w.begin(t, "Ada", "Pay both bills.")
 	first := w.watch(t, "Ada", id, "")
 	var asks []string
