@@ -67,11 +67,11 @@ func (s *site) begin(r *http.Request, user string, q question) (any, error) {
 // say asks another question. What the views of the conversation want the model to know comes before it.
 func (s *site) say(r *http.Request, user string, q question) (any, error) {
 	id := r.PathValue("id")
-	say := func(before ...string) error { return s.opts.Talk.Say(r.Context(), user, id, q.Text, before...) }
+	ask := func(before ...string) error { return s.opts.Talk.Say(r.Context(), user, id, q.Text, before...) }
 	if s.opts.Views != nil {
-		return idOf(r, s.opts.Views.Ask(user, id, say))
+		return idOf(r, s.opts.Views.Ask(user, id, ask))
 	}
-	return idOf(r, say())
+	return idOf(r, ask())
 }
 
 // edit begins a conversation with a question that replaces another one.
@@ -98,8 +98,8 @@ func (s *site) delete(r *http.Request, user string, _ none) (any, error) {
 	return idOf(r, s.opts.Talk.Delete(r.Context(), user, r.PathValue("id")))
 }
 
-// older answers with the conversations that follow the one in the query. The query has the id and the time that the
-// list had for it.
+// older answers with the conversations that follow one in the list: its id is the parameter after, and its time in the
+// list the parameter updated.
 func (s *site) older(r *http.Request, user string, _ none) (any, error) {
 	query := r.URL.Query()
 	at, err := time.Parse(time.RFC3339Nano, query.Get("updated"))
@@ -120,10 +120,10 @@ func (s *site) dropRule(r *http.Request, user string, _ none) (any, error) {
 
 // media serves a picture or sound of a tool, in a type that cannot contain scripts.
 func (s *site) media(w http.ResponseWriter, r *http.Request, user string) error {
-	seq, wrongSeq := strconv.ParseUint(r.PathValue("seq"), 10, 64)
-	index, wrongIndex := strconv.Atoi(r.PathValue("index"))
-	n, wrong := strconv.Atoi(r.PathValue("n"))
-	if cmp.Or(wrongSeq, wrongIndex, wrong) != nil {
+	seq, seqErr := strconv.ParseUint(r.PathValue("seq"), 10, 64)
+	index, indexErr := strconv.Atoi(r.PathValue("index"))
+	n, nErr := strconv.Atoi(r.PathValue("n"))
+	if cmp.Or(seqErr, indexErr, nErr) != nil {
 		return talk.ErrGone
 	}
 	part, err := s.opts.Talk.Media(r.Context(), user, r.PathValue("id"), seq, index, r.PathValue("call"), n)
@@ -138,7 +138,7 @@ func (s *site) media(w http.ResponseWriter, r *http.Request, user string) error 
 	return nil
 }
 
-// fail answers with an error, as describe does. An error of a form has the fields.
+// fail answers with the status and text of describe, or, for a form, with 422 and the mistakes of its fields.
 func (s *site) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if form, ok := errors.AsType[*talk.FormError](err); ok {
 		hosting.WriteJSON(w, http.StatusUnprocessableEntity, map[string]any{"error": form.Error(), "fields": form.Fields})
@@ -158,12 +158,12 @@ var statuses = []struct {
 	{talk.ErrBusy, http.StatusConflict},
 	{talk.ErrWaiting, http.StatusConflict},
 	{talk.ErrElsewhere, http.StatusConflict},
-	{talk.ErrFull, http.StatusInsufficientStorage},
+	{talk.ErrFull, http.StatusInsufficientStorage}, // the user has to delete something
 	{talk.ErrTooMany, http.StatusTooManyRequests},
 	{viewing.ErrTooMany, http.StatusTooManyRequests},
 	{viewing.ErrNoView, http.StatusNotFound},
 	{access.ErrNoServer, http.StatusNotFound},
-	{access.ErrFull, http.StatusTooManyRequests},
+	{access.ErrFull, http.StatusTooManyRequests}, // there may be room later
 }
 
 // statusOf returns the status of an error whose text is for the user, 0 for another error.
@@ -177,7 +177,7 @@ func statusOf(err error) int {
 }
 
 // describe returns the status for an error, and its text for the user. An error that is not for the user has a general
-// text, and is logged.
+// text, and is logged unless the request was cancelled.
 func (s *site) describe(r *http.Request, err error) (status int, text string) {
 	if refused, ok := errors.AsType[hosting.Refusal](err); ok {
 		return refused.Status, refused.Text
