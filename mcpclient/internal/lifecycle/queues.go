@@ -13,7 +13,8 @@ import (
 )
 
 // CallbackQueue calls callbacks of the host, one at a time, in the order in which they were
-// added. It has a goroutine only while there is something to call.
+// added. Beyond its bounds it drops the oldest. It has a goroutine only while there is something
+// to call.
 type CallbackQueue struct {
 	life     *Lifecycle
 	limit    int // waiting callbacks
@@ -38,7 +39,7 @@ func NewCallbackQueue(life *Lifecycle, limit, maxBytes int, log *slog.Logger) *C
 	return &CallbackQueue{life: life, limit: limit, maxBytes: maxBytes, log: log}
 }
 
-// Add queues a callback, which keeps size bytes in memory. Beyond the bounds the oldest is dropped.
+// Add queues a callback, which keeps size bytes in memory. It is dropped once the client is closed.
 func (q *CallbackQueue) Add(run func(), size int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -49,7 +50,14 @@ func (q *CallbackQueue) Add(run func(), size int) {
 		q.dropped.count++
 	}
 	if !q.running {
-		q.running = q.life.StartHost(q.runAll)
+		q.startLocked()
+	}
+}
+
+// startLocked starts the goroutine, or drops all if the client is closed.
+func (q *CallbackQueue) startLocked() {
+	if q.running = q.life.StartHost(q.runAll); !q.running {
+		q.queue, q.bytes = nil, 0
 	}
 }
 
@@ -97,7 +105,9 @@ func (q *CallbackQueue) call(run func()) {
 		if p := recover(); p != nil {
 			q.log.Error("a callback panicked", "panic", p, "stack", string(debug.Stack()))
 		} else if !returned {
-			q.life.StartHost(q.runAll)
+			q.mu.Lock()
+			defer q.mu.Unlock()
+			q.startLocked()
 		}
 	}()
 	run()
@@ -105,7 +115,7 @@ func (q *CallbackQueue) call(run func()) {
 }
 
 // dropCount counts what a queue has dropped. The count is logged at the first drop and again when
-// the queue is empty, so that a peer cannot fill the log.
+// the queue is empty, not at each drop.
 type dropCount struct {
 	count    int
 	reported bool
@@ -129,16 +139,18 @@ const (
 )
 
 // SendQueue sends messages for which no caller waits: notices of cancellation, answers to
-// pings, refusals. It has goroutines only while there is something to send.
+// pings, refusals. It begins them in the order in which they were added, and sends several at a
+// time, so they may arrive in another. Beyond its bound it drops the newest. It has goroutines
+// only while there is something to send.
 type SendQueue struct {
 	life *Lifecycle
 	log  *slog.Logger
 
-	mu      sync.Mutex
-	queue   []Message
-	workers int
-	dropped dropCount
-	empty   chan struct{} // closed when the last message was sent; nil while messages are accepted
+	mu       sync.Mutex
+	queue    []Message
+	workers  int
+	dropped  dropCount
+	finished chan struct{} // closed when the last message was sent; nil while messages are accepted
 }
 
 // Message is a message for which no caller waits.
@@ -153,11 +165,12 @@ func NewSendQueue(life *Lifecycle, log *slog.Logger) *SendQueue {
 	return &SendQueue{life: life, log: log}
 }
 
-// Add queues a message. It is dropped beyond the bound, and after [SendQueue.Finish].
+// Add queues a message. It is dropped beyond the bound, after [SendQueue.Finish], and once the
+// client is closed.
 func (s *SendQueue) Add(m Message) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.empty != nil {
+	if s.finished != nil {
 		return
 	}
 	if len(s.queue) >= maxQueue {
@@ -167,6 +180,9 @@ func (s *SendQueue) Add(m Message) {
 	s.queue = append(s.queue, m)
 	if s.workers < maxSending && s.life.Start(s.sendAll) {
 		s.workers++
+	}
+	if s.workers == 0 {
+		s.queue = nil // the client is closed
 	}
 }
 
@@ -179,17 +195,34 @@ func (s *SendQueue) sendAll() {
 		if !ok {
 			return
 		}
-		if err := s.send(m); err != nil && !errors.Is(err, s.life.opts.Closed) {
-			m.OnError(err)
-		}
+		s.send(m)
 	}
 }
 
-func (s *SendQueue) send(m Message) error {
+// send sends a message. If a hook of the host ends the goroutine, by runtime.Goexit, another one
+// continues.
+func (s *SendQueue) send(m Message) {
+	returned := false
+	defer func() {
+		if !returned {
+			s.replaceWorker()
+		}
+	}()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(cmp.Or(m.Values, s.life.ctx)), SendTimeout)
 	defer cancel()
 	defer context.AfterFunc(s.life.ctx, cancel)()
-	return m.Send(ctx)
+	if err := m.Send(ctx); err != nil && !errors.Is(err, s.life.opts.Closed) {
+		m.OnError(err)
+	}
+	returned = true
+}
+
+func (s *SendQueue) replaceWorker() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.life.Start(s.sendAll) {
+		s.endWorkerLocked()
+	}
 }
 
 // next returns the oldest message, and the number of dropped ones if it has to be logged. ok is
@@ -200,9 +233,7 @@ func (s *SendQueue) next() (m Message, dropped int, ok bool) {
 	idle := len(s.queue) == 0 || s.life.IsClosed()
 	dropped = s.dropped.report(idle)
 	if idle {
-		s.workers--
-		s.queue = nil
-		s.closeIfEmptyLocked()
+		s.endWorkerLocked()
 		return Message{}, dropped, false
 	}
 	m = s.queue[0]
@@ -211,18 +242,25 @@ func (s *SendQueue) next() (m Message, dropped int, ok bool) {
 	return m, dropped, true
 }
 
+// endWorkerLocked ends a goroutine that finds nothing to send, or the client closed.
+func (s *SendQueue) endWorkerLocked() {
+	s.workers--
+	s.queue = nil
+	if s.workers == 0 && s.finished != nil {
+		close(s.finished)
+	}
+}
+
 // Finish accepts no more messages, and waits until all were sent, for at most d.
 func (s *SendQueue) Finish(d time.Duration) {
 	s.mu.Lock()
-	empty := make(chan struct{})
-	s.empty = empty
-	s.closeIfEmptyLocked()
-	s.mu.Unlock()
-	await.Closed(empty, d)
-}
-
-func (s *SendQueue) closeIfEmptyLocked() {
-	if s.workers == 0 && s.empty != nil {
-		close(s.empty)
+	if s.finished == nil {
+		s.finished = make(chan struct{})
+		if s.workers == 0 {
+			close(s.finished)
+		}
 	}
+	finished := s.finished
+	s.mu.Unlock()
+	await.Closed(finished, d)
 }

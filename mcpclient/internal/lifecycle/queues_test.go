@@ -49,7 +49,9 @@ func TestCallbackQueue(t *testing.T) {
 				}
 				l.Close(func() {}, func() error { return nil })
 				<-l.Done()
+				q.Add(func() { t.Error("run after the end") }, 1)
 				check.Same(t, "", got, test.want)
+				check.That(t, len(q.queue) == 0 && q.bytes == 0, "got %d waiting callbacks, %d bytes, after the end", len(q.queue), q.bytes)
 			})
 		})
 	}
@@ -66,7 +68,8 @@ func TestDropCount(t *testing.T) {
 }
 
 // So many messages are sent at the same time, each within its time, and no more than
-// fit the queue. What fails is told, but not that the client is closed.
+// fit the queue. What fails is told, but not that the client is closed. A sender that ends its
+// goroutine ends no other, and a second Finish changes nothing.
 func TestSendQueue(t *testing.T) {
 	inLife(t, func(t *testing.T, l *Lifecycle) {
 		s, start := NewSendQueue(l, silent), time.Now()
@@ -79,7 +82,9 @@ func TestSendQueue(t *testing.T) {
 			s.Add(Message{
 				Send: func(ctx context.Context) error {
 					<-ctx.Done()
-					sent.Add(1)
+					if sent.Add(1); i%4 == 0 {
+						runtime.Goexit()
+					}
 					return []error{nil, errClosed, fmt.Errorf("send: %w", errClosed), ctx.Err()}[i%4]
 				},
 				OnError: func(err error) {
@@ -88,6 +93,7 @@ func TestSendQueue(t *testing.T) {
 				},
 			})
 		}
+		time.AfterFunc(time.Second, func() { s.Finish(time.Hour) })
 		s.Finish(time.Hour)
 		check.Equal(t, "it took", time.Since(start), SendTimeout*all/maxSending)
 		check.Equal(t, "sent", sent.Load(), all)
@@ -97,19 +103,24 @@ func TestSendQueue(t *testing.T) {
 	})
 }
 
-// What is being sent ends with the client, and finish with its time.
+// What is being sent ends with the client, and finish with its time. What is added later is dropped.
 func TestSendQueueEnds(t *testing.T) {
 	inLife(t, func(t *testing.T, l *Lifecycle) {
 		s, ended := NewSendQueue(l, silent), make(chan error, 1)
-		s.Add(Message{
+		m := Message{
 			Send:    func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() },
 			OnError: func(err error) { ended <- err },
-		})
+		}
+		s.Add(m)
 		start := time.Now()
 		s.Finish(time.Second)
 		l.Close(func() {}, func() error { return nil })
 		check.Is(t, <-ended, context.Canceled)
 		check.Equal(t, "Finish and the end of the message took", time.Since(start), time.Second)
+		<-l.Done()
+		unfinished := NewSendQueue(l, silent)
+		unfinished.Add(m)
+		check.Equal(t, "messages that wait after the end", len(unfinished.queue), 0)
 	})
 }
 
