@@ -268,6 +268,8 @@ func TestFailures(t *testing.T) {
 		"too long":        {400, `{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 210000 tokens > 200000 maximum"}}`, model.ErrorTooLong, 1},
 		"invalid":         {400, `{"type":"error","error":{"type":"invalid_request_error","message":"tools.0: no"}}`, model.ErrorInvalid, 1},
 		"within a stream": {200, first + "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}\n\n", model.ErrorRateLimit, 1},
+		"too late":        {504, `{"type":"error","error":{"type":"timeout_error","message":"Request timed out"}}`, model.ErrorTimeout, 2},
+		"late, streamed":  {200, first + "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"timeout_error\",\"message\":\"Request timed out\"}}\n\n", model.ErrorTimeout, 1},
 		"of a gateway":    {200, `{"error":{"message":"no channel","code":503}}`, model.ErrorUnavailable, 2},
 		"in its stream":   {200, "event: error\ndata: {\"error\":{\"message\":\"no such key\",\"code\":401}}\n\n", model.ErrorAuth, 1},
 		"cut off":         {200, first, model.ErrorUnavailable, 1},

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 
 	"github.com/mcpchain/mcpchain/agent/internal/hostfail"
@@ -164,19 +163,16 @@ func failure(err error) error {
 // kindsByCode are the kinds of failures by Anthropic's codes.
 var kindsByCode = map[string]model.ErrorKind{
 	"request_too_large": model.ErrorTooLong, "not_found_error": model.ErrorNotFound,
-	"api_error": model.ErrorUnavailable, "overloaded_error": model.ErrorRateLimit, "rate_limit_error": model.ErrorRateLimit,
+	"timeout_error": model.ErrorTimeout, "api_error": model.ErrorUnavailable,
+	"overloaded_error": model.ErrorRateLimit, "rate_limit_error": model.ErrorRateLimit,
 	"authentication_error": model.ErrorAuth, "permission_error": model.ErrorAuth, "billing_error": model.ErrorAuth,
 }
 
-// kindOf returns the kind of a failure. Some are known only by their text or status.
+// kindOf returns the kind of a failure. One is known only by its text.
 func kindOf(e *chat.Error) model.ErrorKind {
 	kind := hostfail.Kind(e, kindsByCode)
-	switch {
-	case kind != model.ErrorInvalid:
-	case strings.Contains(e.Message, "credit balance"):
+	if kind == model.ErrorInvalid && strings.Contains(e.Message, "credit balance") {
 		return model.ErrorAuth
-	case e.Status == http.StatusRequestEntityTooLarge:
-		return model.ErrorTooLong
 	}
 	return kind
 }

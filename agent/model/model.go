@@ -187,7 +187,7 @@ const (
 	ErrorTimeout                          // no answer in time; the provider may have worked, and charge for it
 	ErrorAuth                             // the key is refused, or has no quota
 	ErrorNotFound                         // the provider has no such model or endpoint
-	ErrorTooLong                          // the request does not fit the window
+	ErrorTooLong                          // the request does not fit the window, or is too large for the host
 	ErrorRefused                          // the content is refused
 	ErrorInvalid                          // the request is wrong, and would fail again
 )

@@ -110,7 +110,7 @@ func (e *Error) hint() string {
 
 // Retryable reports whether the same request may succeed later.
 func (e *Error) Retryable() bool {
-	if strings.Contains(e.Message, "returned invalid tool call arguments") { // Ollama: the model would write the same again
+	if strings.Contains(e.Message, "returned invalid tool call arguments") { // Ollama, as with [CodeToolUse]: agents may ask again
 		return false
 	}
 	switch e.Code {

@@ -3,7 +3,6 @@ package convert
 import (
 	"cmp"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/tmc/langchaingo/llms"
@@ -16,7 +15,7 @@ import (
 // Anthropic provider returns a choice for every block of a message, so the choices are parts of
 // one reply: ask for one candidate. Calls have the provider's ids; Google's models send none.
 func FromResponse(response *llms.ContentResponse) run.Message {
-	m := run.Message{Role: run.RoleAssistant, Model: firstInfo(response, "model", "Model")}
+	m := run.Message{Role: run.RoleAssistant, Model: firstInfo(response, "Model", "model")} // ours, Mistral's
 	for _, c := range choicesOf(response) {
 		if text := reasoning(c); text != "" {
 			m.Parts = append(m.Parts, run.Part{Type: run.PartReasoning, Text: text})
@@ -29,7 +28,7 @@ func FromResponse(response *llms.ContentResponse) run.Message {
 	return m
 }
 
-// Finish returns the provider's reason for the end of a reply, the last one of several choices.
+// Finish returns the provider's reason for the end of a reply, the last one if several choices have one.
 func Finish(response *llms.ContentResponse) (finish string) {
 	for _, c := range choicesOf(response) {
 		finish = cmp.Or(c.StopReason, finish)
@@ -37,7 +36,7 @@ func Finish(response *llms.ContentResponse) (finish string) {
 	return finish
 }
 
-// ID returns the provider's id of a reply, or "".
+// ID returns the provider's id of a reply, or "". Our models have it under "ID", Bedrock's AI21 under "id".
 func ID(response *llms.ContentResponse) string { return firstInfo(response, "ID", "id") }
 
 // Warning returns the model's note about how it was asked.
@@ -63,7 +62,8 @@ func choicesOf(response *llms.ContentResponse) []*llms.ContentChoice {
 	return response.Choices
 }
 
-// reasoning returns the model's reasoning. Reasoning that is marked in the text itself stays there.
+// reasoning returns the model's reasoning. ThinkingContent has Anthropic's; if the text marks its
+// reasoning with <thinking>, it is a copy.
 func reasoning(c *llms.ContentChoice) string {
 	if c.ReasoningContent != "" || strings.Contains(c.Content, "<thinking>") {
 		return c.ReasoningContent
@@ -78,7 +78,6 @@ func appendCalls(parts []run.Part, c *llms.ContentChoice) []run.Part {
 	if len(calls) == 0 && c.FuncCall != nil {
 		calls = []llms.ToolCall{{FunctionCall: c.FuncCall}}
 	}
-	parts = slices.Grow(parts, len(calls))
 	for _, call := range calls {
 		p, _ := fromPart(call) // without a function, it has no name
 		if strings.TrimSpace(p.Arguments) == "" {
@@ -91,15 +90,19 @@ func appendCalls(parts []run.Part, c *llms.ContentChoice) []run.Part {
 
 // KindOfStatus returns the kind of a failure with an HTTP status, 0 below 400.
 func KindOfStatus(status int) model.ErrorKind {
-	switch {
-	case status == http.StatusUnauthorized, status == http.StatusPaymentRequired, status == http.StatusForbidden:
+	switch status {
+	case http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusForbidden:
 		return model.ErrorAuth
-	case status == http.StatusNotFound:
-		return model.ErrorNotFound
-	case status == http.StatusRequestTimeout:
-		return model.ErrorTimeout
-	case status == http.StatusTooManyRequests, status == statusOverloaded:
+	case http.StatusNotFound, http.StatusNotImplemented, http.StatusHTTPVersionNotSupported:
+		return model.ErrorNotFound // repeating the request does not help
+	case http.StatusRequestTimeout, http.StatusGatewayTimeout, statusNoAnswer:
+		return model.ErrorTimeout // Azure sends the first if the model was too slow
+	case http.StatusRequestEntityTooLarge:
+		return model.ErrorTooLong
+	case http.StatusTooManyRequests, statusOverloaded:
 		return model.ErrorRateLimit
+	}
+	switch {
 	case status >= 500:
 		return model.ErrorUnavailable
 	case status >= 400:
@@ -108,5 +111,7 @@ func KindOfStatus(status int) model.ErrorKind {
 	return 0
 }
 
-// statusOverloaded is the status of an overloaded host, as Anthropic sends it.
-const statusOverloaded = 529
+const (
+	statusNoAnswer   = 524 // Cloudflare: the host has the request, and does not answer in time
+	statusOverloaded = 529 // Anthropic: the host is overloaded
+)
