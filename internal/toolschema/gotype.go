@@ -26,7 +26,7 @@ import (
 //	json:",string"                that the value is written as a string
 //	jsonschema:"The city's name"  the description
 //	enum:"red,green,blue"         the values of a string, or of each item of a list
-//	minimum:"1" maximum:"10"      the bounds of a number
+//	minimum:"1" maximum:"10"      the bounds of a number, within those of its type
 //
 // A pointer has the schema of its target, and fields of embedded structs belong to the outer
 // struct. [time.Time] is a date-time, []byte is base64, [json.Number] is a number, and an [encoding.TextUnmarshaler] is a
@@ -227,4 +227,23 @@ func keywords(all ...any) json.RawMessage {
 		out = jsonrpc.AppendMember(out, all[i].(string), value)
 	}
 	return jsonrpc.CloseObject(out)
+}
+
+// keywordOrder lists the keywords of our schemas in the order in which they are written.
+var keywordOrder = strings.Fields("description $ref type format contentEncoding enum minimum maximum items minItems maxItems " +
+	"properties required additionalProperties")
+
+// with returns a schema with more keywords, which replace those of the same name. It drops keywords that are not in keywordOrder.
+func with(schema json.RawMessage, more map[string]any) json.RawMessage {
+	var all []any
+	var known map[string]json.RawMessage
+	_ = json.Unmarshal(schema, &known) // it is ours
+	for _, keyword := range keywordOrder {
+		if value, ok := more[keyword]; ok {
+			all = append(all, keyword, value)
+		} else if value, ok := known[keyword]; ok {
+			all = append(all, keyword, value)
+		}
+	}
+	return keywords(all...)
 }

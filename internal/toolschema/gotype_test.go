@@ -58,9 +58,10 @@ type all struct {
 	hidden  string
 }
 
-// oddTag is a struct with a tag that vet and staticcheck report: encoding/json ignores string for lists.
+// oddTag is a struct with tags that vet and staticcheck report: encoding/json ignores string for lists, and names with quotes.
 var oddTag = reflect.Zero(reflect.StructOf([]reflect.StructField{
 	{Name: "L", Type: reflect.TypeFor[[]int](), Tag: `json:"l,string"`},
+	{Name: "Q", Type: reflect.TypeFor[bool](), Tag: `json:"it's,omitempty"`},
 })).Interface()
 
 func TestOfType(t *testing.T) {
@@ -71,7 +72,11 @@ func TestOfType(t *testing.T) {
 	}{
 		{struct{}{}, `{"type":"object","properties":{},"additionalProperties":false}`},
 		{&base{}, `{"type":"object","properties":{"id":{"type":"integer","minimum":-128,"maximum":127},"name":{"description":"inner","type":"string"}},"required":["id","name"],"additionalProperties":false}`},
-		{oddTag, `{"type":"object","properties":{"l":{"type":"array","items":{"type":"integer"}}},"required":["l"],"additionalProperties":false}`},
+		{oddTag, `{"type":"object","properties":{"l":{"type":"array","items":{"type":"integer"}},"Q":{"type":"boolean"}},"required":["l"],"additionalProperties":false}`},
+		{struct{ *base }{}, `{"type":"object","properties":{},"additionalProperties":false}`},
+		{struct {
+			base `json:"base"`
+		}{}, `{"type":"object","properties":{"base":{"type":"object","properties":{"id":{"type":"integer","minimum":-128,"maximum":127},"name":{"description":"inner","type":"string"}},"required":["id","name"],"additionalProperties":false}},"required":["base"],"additionalProperties":false}`},
 		{map[string]int{}, `{"type":"object","additionalProperties":{"type":"integer"}}`},
 		{json.RawMessage{}, `{}`},
 		{leaf{}, `{"type":"object","properties":{"value":{"type":"string"},"children":{"type":"array","items":{"$ref":"#/$defs/leaf"}}},"required":["value"],"additionalProperties":false,"$defs":{"leaf":{"type":"object","properties":{"value":{"type":"string"},"children":{"type":"array","items":{"$ref":"#/$defs/leaf"}}},"required":["value"],"additionalProperties":false}}}`},
@@ -146,6 +151,15 @@ func TestTypesWithoutSchema(t *testing.T) {
 		{struct {
 			N string `minimum:"1"`
 		}{}, `tag minimum is for numbers`},
+		{struct {
+			N uint8 `minimum:"-5"`
+		}{}, `minimum -5 is not from 0 to 255`},
+		{struct {
+			N int8 `maximum:"300"`
+		}{}, `maximum 300 is not from -128 to 127`},
+		{struct {
+			N int8 `minimum:"5" maximum:"3"`
+		}{}, `maximum 3 is not from 5 to 127`},
 	} {
 		check.Text(t, check.Err(OfType(reflect.TypeOf(tt.value))), tt.want, tt.value)
 	}
