@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -18,19 +19,20 @@ import (
 
 // options are the settings from the command line.
 type options struct {
-	file, server string // the mcp.json; its only server to use, "" for all
-	json         bool   // instead of text
-	profile      string // whose definitions to show: a provider, "all", or "" for none
-	profiles     []profile.Profile
-	model        *models.Flags // decides on the profile, if it is given
-	timeouts     cli.Timeouts
-	budget       int64 // most tokens of all tools in a request; 0: no limit
-	revisions    cli.Revisions
+	file      string // the mcp.json
+	server    string // the only server to use; "" for all
+	json      bool   // the report is JSON, and not text
+	profile   string // text of -profile: a provider, "all", or "" for none
+	profiles  []profile.Profile
+	model     *models.Flags // decides on the profile; nil if no model is given
+	timeouts  cli.Timeouts
+	budget    int64 // most tokens of all tools in a request; 0: no limit
+	revisions cli.Revisions
 
-	signIn bool   // sign in
-	tokens string // the folder; "" means the user's
+	signIn bool
+	tokens string // folder of the tokens of sign-ins; "" means the user's
 
-	call, read, prompt string
+	call, read, prompt string            // the tool, resource or prompt to request; at most one is set
 	arguments          json.RawMessage   // for the tool
 	promptArguments    map[string]string // for the prompt
 	answers            answers.Answers   // for forms
@@ -67,7 +69,10 @@ func declare(getenv func(string) string) (*cli.Command, *options) {
 	})
 	o.model = c.ModelFlags(getenv)
 	c.Lookup("model").Usage = "`name` of a model, or of an entry in -models: show the definitions of tools as they are sent to it; default: none"
-	c.ConfigFlag(&o.file, "the first argument, or mcp.json in your configuration folder")
+	c.Group(cli.GroupServers, func(flags *flag.FlagSet) { // unlike other commands, this one needs servers
+		flags.StringVar(&o.file, "config", "",
+			"`file` with the servers, an mcp.json of any program; default: the first argument, or mcp.json in your configuration folder")
+	})
 	c.TimeoutFlags(&o.timeouts)
 	c.RevisionFlag(o.revisions)
 	c.Group(cli.GroupStore, func(flags *flag.FlagSet) {
@@ -80,7 +85,7 @@ func declare(getenv func(string) string) (*cli.Command, *options) {
 	return c, o
 }
 
-// profileNames lists the providers.
+// profileNames lists the profiles.
 func profileNames() string {
 	var names []string
 	for _, p := range profile.All() {
@@ -89,7 +94,7 @@ func profileNames() string {
 	return strings.Join(names, ", ")
 }
 
-// parse parses the command line, and returns the errors of [cli.Command.Arguments].
+// parse parses the command line, and returns the errors of [cli.Command.Arguments] and [cli.Command.Refuse].
 func parse(args []string, getenv func(string) string, out io.Writer) (*options, error) {
 	c, o := declare(getenv)
 	words, err := c.Arguments(args, out)
@@ -113,21 +118,37 @@ func parse(args []string, getenv func(string) string, out io.Writer) (*options, 
 	if err := o.readArguments(words); err != nil {
 		return nil, c.Wrong("%v", err)
 	}
-	switch {
-	case o.budget < 0 || o.budget > 0 && o.action():
-		return nil, c.Wrong("-tool-budget is above 0, and not for -call, -read and -prompt")
-	case len(o.answers) > 0 && !o.action():
-		return nil, c.Wrong("-answer goes with -call, -read or -prompt")
+	if !c.Given("base-url") && !c.Given("model") {
+		o.model = nil
 	}
-	if c.Given("base-url") || c.Given("model") {
-		if err := o.endpoint(); err != nil {
-			return nil, c.Refuse(err)
-		}
+	if err := o.checkUses(c); err != nil {
+		return nil, err
 	}
-	if err := o.chooseProfiles(); err != nil {
-		return nil, c.Wrong("%v", err)
+	if err := o.chooseProfiles(c); err != nil {
+		return nil, err
 	}
 	return o, c.Positive("connect-timeout", "idle-timeout", "call-timeout")
+}
+
+// checkUses returns an error for a flag that would have no effect beside the others.
+func (o *options) checkUses(c *cli.Command) error {
+	switch {
+	case o.budget < 0:
+		return c.Wrong("-tool-budget is below 0")
+	case len(o.answers) > 0 && !o.action():
+		return c.Wrong("-answer goes with -call, -read or -prompt")
+	}
+	for _, name := range []string{"tool-budget", "profile", "base-url", "model"} {
+		if o.action() && c.Given(name) {
+			return c.Wrong("-%s is for the report, not for -call, -read and -prompt", name)
+		}
+	}
+	for _, name := range []string{"models", "model-api", "host", "effort", "max-tokens", "window", "extra", "prices"} {
+		if o.model == nil && c.Given(name) {
+			return c.Wrong("-%s goes with -base-url or -model", name)
+		}
+	}
+	return nil
 }
 
 // readArguments parses the words after the file.
@@ -165,8 +186,21 @@ func (o *options) readArguments(words []string) error {
 	return nil
 }
 
-// chooseProfiles parses -profile. Without it, JSON has all profiles, and text has none.
-func (o *options) chooseProfiles() error {
+// chooseProfiles parses -profile, or the flags of a model, for [options.askModel]. Without them, JSON has all profiles, and
+// text has none.
+func (o *options) chooseProfiles(c *cli.Command) error {
+	if o.model != nil {
+		if o.profile != "" {
+			return c.Wrong("the model decides on the profile: give no -profile beside it")
+		}
+		if m := &o.model.Model; c.Given("base-url") && m.Name == "" {
+			m.Name = "any" // most profiles depend on the host only
+		}
+		if err := o.model.Complete(); err != nil {
+			return c.Refuse(err)
+		}
+		return nil
+	}
 	if o.profile == "" && !o.json {
 		return nil
 	}
@@ -176,26 +210,25 @@ func (o *options) chooseProfiles() error {
 		}
 	}
 	if len(o.profiles) == 0 {
-		return fmt.Errorf("-profile %s: want all, %s", o.profile, profileNames())
+		return c.Wrong("-profile %s: want all, %s", o.profile, profileNames())
 	}
 	return nil
 }
 
-// endpoint finds the profile of the model on the command line.
-func (o *options) endpoint() error {
-	if o.profile != "" {
-		return errors.New("the model decides on the profile: give no -profile beside it")
+// askModel chooses the profile of the model, if one is given. It asks the endpoint for its kind of host, as the commands do
+// that use the model.
+func (o *options) askModel(ctx context.Context) error {
+	if o.model == nil {
+		return nil
 	}
-	if o.model.Model.Name == "" { // most profiles depend on the host only
-		o.model.Model.Name = "any"
+	m := &o.model.Model
+	if m.Host == "" {
+		m.Discover(ctx)
 	}
-	if err := o.model.Complete(); err != nil {
-		return err
-	}
-	model, err := o.model.Model.Open(nil)
+	model, err := m.Open(nil)
 	if err != nil {
 		return err
 	}
-	o.profile = string(model.Info().Profile)
+	o.profiles = []profile.Profile{model.Info().Profile}
 	return nil
 }

@@ -87,6 +87,9 @@ func (p *program) run(ctx context.Context, args []string) int {
 	if err != nil {
 		return p.fail(statusUsage, err)
 	}
+	if err := o.askModel(ctx); err != nil {
+		return p.fail(statusUsage, err)
+	}
 	r, servers, err := plan(file, o)
 	if err != nil {
 		return p.fail(statusUsage, err)

@@ -9,6 +9,8 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -309,6 +311,10 @@ func TestProfile(t *testing.T) {
 // The report for an endpoint has the schemas that an agent sends there.
 func TestEndpoint(t *testing.T) {
 	t.Parallel()
+	llama := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Server", "llama.cpp") }))
+	defer llama.Close()
+	ended, end := context.WithCancel(t.Context())
+	end() // of the endpoints, only this machine's is asked
 	for _, tt := range []struct {
 		flags []string
 		want  profile.Profile
@@ -316,8 +322,16 @@ func TestEndpoint(t *testing.T) {
 		{[]string{"-base-url", "https://api.openai.com/v1"}, profile.OpenAI},
 		{[]string{"-base-url", "https://generativelanguage.googleapis.com/v1beta/openai"}, profile.Gemini},
 		{[]string{"-base-url", "https://openrouter.ai/api/v1", "-model", "anthropic/claude-x"}, profile.Anthropic},
+		{[]string{"-base-url", "http://x/v1", "-host", "llamacpp"}, profile.LlamaCpp},
+		{[]string{"-base-url", llama.URL}, profile.LlamaCpp},
 	} {
+		ctx := ended
+		if slices.Contains(tt.flags, llama.URL) {
+			ctx = t.Context()
+		}
 		o, err := parse(append(tt.flags, "mcp.json"), func(string) string { return "" }, io.Discard)
+		check.Must(t, err)
+		err = o.askModel(ctx)
 		check.That(t, err == nil && slices.Equal(o.profiles, []profile.Profile{tt.want}) && o.detailed(),
 			"%v: got %+v, %v, want the profile %s in detail", tt.flags, o, err, tt.want)
 	}
@@ -437,6 +451,10 @@ func TestStatus(t *testing.T) {
 		"unknown profile":        {servers(), []string{"-profile", "x"}, statusUsage, "want all, plain, openai, openai-strict"},
 		"endpoint, profile":      {servers(), []string{"-base-url", "http://x/v1", "-profile", "plain"}, statusUsage, "no -profile"},
 		"model alone":            {servers(), []string{"-model", "x"}, statusUsage, "-base-url"},
+		"host alone":             {servers(), []string{"-host", "vllm"}, statusUsage, "-host goes with -base-url or -model"},
+		"call, endpoint":         {servers(), []string{"FILE", "-call", "add", "-base-url", "http://x/v1"}, statusUsage, "-base-url is for the report"},
+		"call, budget":           {servers(), []string{"FILE", "-call", "add", "-tool-budget", "5"}, statusUsage, "-tool-budget is for the report"},
+		"negative budget":        {servers(), []string{"-tool-budget", "-1"}, statusUsage, "-tool-budget is below 0"},
 		"bad endpoint":           {servers(), []string{"-base-url", "x"}, statusUsage, "not a complete http or https URL"},
 		"revision":               {servers(demo), []string{"-revision", "2025-11-25"}, statusFine, ""},
 		"unknown revision":       {servers(demo), []string{"-revision", "demo=1"}, statusUsage, "want one of 2026-07-28"},
