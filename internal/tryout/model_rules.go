@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/sashabaranov/go-openai"
+
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
 
 // reply is the model's reply: text, or tool calls.
@@ -58,7 +60,8 @@ var earlier = regexp.MustCompile(`(?i)\bwhat (?:did i|was my)\b.*\b(?:ask|say|qu
 
 // answer returns the model's reply to a request.
 func answer(req *openai.ChatCompletionRequest) reply {
-	if results := toolResults(req.Messages); len(results) > 0 {
+	names := toolNames(req)
+	if results := toolResults(req.Messages, len(names) > 0); len(results) > 0 {
 		return reply{text: describeResults(results)}
 	}
 	questions := userTexts(req.Messages)
@@ -66,7 +69,6 @@ func answer(req *openai.ChatCompletionRequest) reply {
 	if len(questions) > 0 {
 		question = questions[len(questions)-1]
 	}
-	names := toolNames(req)
 	if len(names) == 0 {
 		return reply{text: plainAnswer(req, question)}
 	}
@@ -193,11 +195,17 @@ func findTool(names []string, want string) string {
 		return want
 	}
 	for _, n := range names {
-		if strings.HasSuffix(n, "_"+want) || strings.HasSuffix(n, "-"+want) || strings.HasSuffix(n, "."+want) {
+		if isTool(n, want) {
 			return n
 		}
 	}
 	return ""
+}
+
+// isTool reports whether a name is the one of a tool, or that after a prefix.
+func isTool(name, want string) bool {
+	prefix, ok := strings.CutSuffix(name, want)
+	return ok && (prefix == "" || strings.ContainsAny(prefix[len(prefix)-1:], "_-."))
 }
 
 // abilities lists the possible questions.
@@ -215,4 +223,52 @@ func abilities(names []string) string {
 		fmt.Fprintf(&b, " and %d more", more)
 	}
 	return b.String()
+}
+
+// The bounds of texts in bytes. An ellipsis follows a text that is cut.
+const (
+	maxResult  = 4 << 10
+	maxSummary = 160
+)
+
+// describeResults returns a sentence for each result.
+func describeResults(results []result) string {
+	var lines []string
+	for _, r := range results {
+		text := excerpt.CutAt(r.text, maxResult)
+		failed := strings.HasPrefix(text, "Error: ")
+		switch {
+		case strings.HasSuffix(text, "."): // a sentence, as the host's own texts are
+			lines = append(lines, text)
+		case !failed && (isTool(r.tool, "add") || isTool(r.tool, "multiply")):
+			lines = append(lines, "The result: "+text+".")
+		case !failed && isTool(r.tool, "picture"):
+			title, _, _ := strings.Cut(text, "\n")
+			lines = append(lines, "Here is the picture: "+title+".")
+		default:
+			lines = append(lines, fmt.Sprintf("The tool %s says: %s", r.tool, text))
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+var sentenceEnd = regexp.MustCompile(`[.!?](?:\s|$)`)
+
+// plainAnswer replies to a request without tools, for example a server's sampling request.
+func plainAnswer(req *openai.ChatCompletionRequest, question string) string {
+	for _, m := range req.Messages {
+		if strings.Contains(strings.ToLower(messageText(m)), "summar") {
+			return summary(question)
+		}
+	}
+	return "I am a demo model that follows fixed rules, and I was given no tools that I could use for this."
+}
+
+// summary returns the first sentence, cut to maxSummary.
+func summary(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if at := sentenceEnd.FindStringIndex(text); at != nil {
+		text = strings.TrimSpace(text[:at[1]])
+	}
+	return excerpt.CutAt(text, maxSummary)
 }

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -173,4 +174,12 @@ func stream(ctx context.Context, w http.ResponseWriter, req *openai.ChatCompleti
 	if ctx.Err() == nil {
 		fmt.Fprint(w, "data: [DONE]\n\n")
 	}
+}
+
+// words splits a text after each space. An empty text has none, so that no empty piece is sent.
+func words(s string) []string {
+	if s == "" {
+		return nil
+	}
+	return strings.SplitAfter(s, " ")
 }

@@ -64,6 +64,9 @@ func TestAnswers(t *testing.T) {
 	picture := openai.ChatCompletionMessage{Role: "user", MultiContent: []openai.ChatMessagePart{
 		{Type: "text", Text: "From the result"}, {Type: "image_url", ImageURL: &openai.ChatMessageImageURL{URL: "data:image/png;base64,AA=="}},
 	}}
+	question := openai.ChatCompletionMessage{Role: "user", MultiContent: []openai.ChatMessagePart{
+		picture.MultiContent[1], {Type: "text", Text: "What did I ask before?"},
+	}}
 	for name, tt := range map[string]struct {
 		messages []openai.ChatCompletionMessage
 		noTools  bool
@@ -73,6 +76,10 @@ func TestAnswers(t *testing.T) {
 		"unknown":  {messages: []openai.ChatCompletionMessage{user("?"), called("look"), result("found")}, want: "The tool look says: found"},
 		"sentence": {messages: []openai.ChatCompletionMessage{user("?"), called("look"), result("It is there.")}, want: "It is there."},
 		"picture":  {messages: []openai.ChatCompletionMessage{user("?"), called("picture"), result("a sunset\n[image]"), picture}, want: "Here is the picture: a sunset."},
+		"failed":   {messages: []openai.ChatCompletionMessage{user("?"), called("demo_add"), result("Error: no numbers")}, want: "The tool demo_add says: Error: no numbers"},
+		"refused":  {messages: []openai.ChatCompletionMessage{user("?"), called("demo_add"), result("Error: denied. Nothing was done.")}, want: "Error: denied. Nothing was done."},
+		"attached": {messages: []openai.ChatCompletionMessage{user("Who?"), called("picture"), result("a sunset"), picture, {Role: "assistant", Content: "Here."}, question}, want: "Before that you asked: Who?"},
+		"limit":    {messages: []openai.ChatCompletionMessage{user("?"), called("look"), result("found"), user("Answer now.")}, noTools: true, want: "The tool look says: found"},
 		"earlier":  {messages: []openai.ChatCompletionMessage{user("Who are you?"), user("What did I ask before?")}, want: "Before that you asked: Who are you?"},
 		"help": {messages: []openai.ChatCompletionMessage{user("Hello")}, want: "I am a demo model that follows fixed rules. Try one of these:\n" +
 			"- Summarize: <a text>\n- What is 17 plus 25?\n- What is 6 times 7?\n- How is the weather in Berlin?\n- Book a table for 4 at Luigi\n- Count to 5\n- Show me a picture\n" +
