@@ -124,8 +124,8 @@ type pause struct {
 	length         time.Duration
 }
 
-// maxPause is the longest pause.
-const maxPause = time.Hour
+// maxPause is the longest pause. It also bounds how late a run continues whose workflow somebody has ended.
+const maxPause = 10 * time.Minute
 
 // next returns the pause of a run that is found again. If the earlier one is over, or the run has changed, ok is
 // true and the pause is a new one.
