@@ -163,7 +163,7 @@ func failure(err error) error {
 // kindsByCode are the kinds of failures by Anthropic's codes.
 var kindsByCode = map[string]model.ErrorKind{
 	"request_too_large": model.ErrorTooLong, "not_found_error": model.ErrorNotFound,
-	"timeout_error": model.ErrorTimeout, "api_error": model.ErrorUnavailable,
+	"timeout_error": model.ErrorUnavailable, "api_error": model.ErrorUnavailable,
 	"overloaded_error": model.ErrorRateLimit, "rate_limit_error": model.ErrorRateLimit,
 	"authentication_error": model.ErrorAuth, "permission_error": model.ErrorAuth, "billing_error": model.ErrorAuth,
 }

@@ -95,8 +95,8 @@ func KindOfStatus(status int) model.ErrorKind {
 		return model.ErrorAuth
 	case http.StatusNotFound, http.StatusNotImplemented, http.StatusHTTPVersionNotSupported:
 		return model.ErrorNotFound // repeating the request does not help
-	case http.StatusRequestTimeout, http.StatusGatewayTimeout, statusNoAnswer:
-		return model.ErrorTimeout // Azure sends the first if the model was too slow
+	case http.StatusRequestTimeout:
+		return model.ErrorTimeout // Azure sends it if the model was too slow
 	case http.StatusRequestEntityTooLarge:
 		return model.ErrorTooLong
 	case http.StatusTooManyRequests, statusOverloaded:
@@ -111,7 +111,5 @@ func KindOfStatus(status int) model.ErrorKind {
 	return 0
 }
 
-const (
-	statusNoAnswer   = 524 // Cloudflare: the host has the request, and does not answer in time
-	statusOverloaded = 529 // Anthropic: the host is overloaded
-)
+// statusOverloaded is the status of an overloaded host, as Anthropic sends it.
+const statusOverloaded = 529
