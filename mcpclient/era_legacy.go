@@ -63,7 +63,7 @@ func (e *legacyEra) header(r *request) http.Header {
 // inputRequired also decodes the rounds of a modern server that was slow: it read initialize, and then the
 // server/discover that had been given up.
 func (e *legacyEra) inputRequired(r *request, raw json.RawMessage, quote func([]byte) string) (*inputRound, error) {
-	if !bytes.Contains(raw, []byte(`"input_required"`)) || !mayAsk(r.method) {
+	if !mayAsk(r.method) || !bytes.Contains(raw, []byte(`"input_required"`)) {
 		return nil, nil
 	}
 	return modernEra{}.inputRequired(r, raw, quote)
