@@ -40,7 +40,8 @@ type Options struct {
 	ServerInstructions func(label string) bool
 
 	// Tools are what the model may use: toolsets, functions ([adapter.Func]), langchaingo's
-	// tools, other agents. The agent does not close them. Default: none.
+	// tools, other agents, which may not be part of another source ([adapter.Merge]). No two functions
+	// or agents may have the same label, name and definition. The agent does not close them. Default: none.
 	Tools []adapter.Source
 
 	// Discover specifies when the model searches for its tools. The zero value has the defaults.

@@ -94,26 +94,40 @@ func (r *recipe) setTools() error {
 	if r.info.ToolsErr != nil && len(r.opts.Tools) > 0 {
 		return fmt.Errorf("options: Tools: %w", r.info.ToolsErr)
 	}
-	var own []*adapter.Tool // functions and sub-agents
 	for i, source := range r.opts.Tools {
 		if err := nilError(fmt.Sprintf("options: Tools[%d]", i), source); err != nil {
 			return err
 		}
-		if tool := toolOf(source); tool != nil {
+		if sub, ok := source.(*subAgent); ok {
+			r.subs = append(r.subs, sub)
+		}
+	}
+	var own []*adapter.Tool
+	for i, source := range r.opts.Tools {
+		for _, tool := range r.ownTools(source) {
 			if slices.ContainsFunc(own, func(other *adapter.Tool) bool { return isLike(tool, other) }) {
-				return fmt.Errorf("options: Tools[%d] is a second %q with the same definition: give it another name", i, tool.Definition().Name)
+				return fmt.Errorf("options: Tools[%d] has a second %q with the same definition: give it another name", i, tool.Definition().Name)
 			}
 			own = append(own, tool)
 		}
-		if sub, ok := source.(*subAgent); ok {
-			r.subs = append(r.subs, sub)
+	}
+	for _, tool := range own {
+		if isSubAgent(tool) && !slices.ContainsFunc(r.subs, func(s *subAgent) bool { return isLike(tool, s.tool) }) {
+			return fmt.Errorf("options: Tools: the sub-agent %q is part of another source: let it be one of Tools", tool.Definition().Name)
 		}
 	}
 	r.tools = adapter.Merge(r.opts.Tools...)
 	return nil
 }
 
-// toolOf returns the tool of a function of this program or of a sub-agent, nil for other sources.
+// ownTools returns the functions and sub-agents of a source, which may be a part of what it wraps or merges.
+func (r *recipe) ownTools(source adapter.Source) []*adapter.Tool {
+	return slices.DeleteFunc(source.Catalog(r.profile).Tools(), func(tool *adapter.Tool) bool {
+		return !tool.Local() || tool.Server() == "" // a toolset's own
+	})
+}
+
+// toolOf returns the tool of a function of this program, nil for other sources.
 func toolOf(source adapter.Source) *adapter.Tool {
 	if f, ok := source.(interface{ Tool() *adapter.Tool }); ok {
 		return f.Tool()

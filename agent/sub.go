@@ -22,9 +22,6 @@ type subAgent struct {
 	handoff bool // it takes over the run
 }
 
-// Tool returns the tool, for toolOf.
-func (s *subAgent) Tool() *adapter.Tool { return s.tool }
-
 // subServer takes the place of a server's label for sub-agents.
 const subServer = "agent"
 
@@ -35,6 +32,12 @@ const subSchema = `{"type":"object","properties":{` +
 // handoffSchema is the input of an agent that takes over, and reads the history.
 const handoffSchema = `{"type":"object","properties":{` +
 	`"task":{"type":"string","description":"What to do, if the conversation does not say it."}},"additionalProperties":false}`
+
+// isSubAgent reports whether a tool is that of a sub-agent.
+func isSubAgent(tool *adapter.Tool) bool {
+	schema := string(tool.Definition().InputSchema)
+	return tool.Server() == subServer && (schema == subSchema || schema == handoffSchema)
+}
 
 // NewSubAgent returns an agent as a tool, for Options.Tools of another agent. The model gives it a
 // task and reads its answer; name and description are for the model. The sub-agent's run is part of

@@ -56,16 +56,20 @@ func TestSubAgentWithoutAName(t *testing.T) {
 // The calls of two such sub-agents or functions could not be told apart.
 func TestSubAgentTwice(t *testing.T) {
 	err := check.Err(agent.New(play(says("x")), &agent.Options{Tools: []adapter.Source{paying(new(int)), paying(new(int))}}))
-	check.Equal(t, "two functions", fmt.Sprint(err), `new agent: options: Tools[1] is a second "pay" with the same definition: give it another name`)
+	check.Equal(t, "two functions", fmt.Sprint(err), `new agent: options: Tools[1] has a second "pay" with the same definition: give it another name`)
 	named := func(description string) adapter.Source {
 		return check.Value(agent.NewSubAgent(newAgent(t, play(says("x")), nil), "expert", description))(t)
 	}
 	expert := named("Knows.")
 	for want, second := range map[string]adapter.Source{"the same": expert, "an equal one": named("Knows.")} {
 		err := check.Err(agent.New(play(says("x")), &agent.Options{Tools: []adapter.Source{named("Knows more."), expert, second}}))
-		check.Equal(t, want, fmt.Sprint(err), `new agent: options: Tools[2] is a second "expert" with the same definition: give it another name`)
+		check.Equal(t, want, fmt.Sprint(err), `new agent: options: Tools[2] has a second "expert" with the same definition: give it another name`)
 	}
 	newAgent(t, play(says("x")), &agent.Options{Tools: []adapter.Source{expert, named("Knows more.")}})
+	err = check.Err(agent.New(play(says("x")), &agent.Options{Tools: []adapter.Source{adapter.Merge(paying(new(int)), expert), paying(new(int))}}))
+	check.Equal(t, "a function in a merged source", fmt.Sprint(err), `new agent: options: Tools[1] has a second "pay" with the same definition: give it another name`)
+	err = check.Err(agent.New(play(says("x")), &agent.Options{Tools: []adapter.Source{adapter.Merge(paying(new(int)), expert)}}))
+	check.Equal(t, "a sub-agent in a merged source", fmt.Sprint(err), `new agent: options: Tools: the sub-agent "expert" is part of another source: let it be one of Tools`)
 }
 
 // A question that a sub-agent's server asks is one of the run, and is answered in another process.
