@@ -241,12 +241,15 @@ func (s *sender) recordRefusal(j *job, err error) error {
 	return s.recordOutcome(j, s.refusalResult(j, err), 0)
 }
 
+// givenUp ends a text about a call that is not continued, though its server has got it.
+const givenUp = "The call was given up; it " + doubttext.MayHaveRun + "."
+
 // recordGivenUp records that a call cannot begin or continue, because its tool has changed or is gone.
 func (s *sender) recordGivenUp(c *ledger.Call, j *job) error {
 	if c.Task == nil && len(c.Round) == 0 && c.Child == nil {
 		return s.recordRefusal(j, j.err)
 	}
-	text := "Error: " + j.err.Error() + ". The call was given up; it " + doubttext.MayHaveRun + "."
+	text := "Error: " + j.err.Error() + ". " + givenUp
 	return s.recordOutcome(j, j.errorResult(text, j.err), 0)
 }
 

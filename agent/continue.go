@@ -24,8 +24,7 @@ func (s *sender) recordPause(c *ledger.Call, j *job, result *adapter.Result) err
 		return fmt.Errorf("keep the questions of server %q: %w", c.Server, err)
 	}
 	if kept := s.rec.roundBytes(); len(data) > maxRound || kept+int64(len(data)) > maxRounds {
-		text := "Error: the tool asked for input with more data than a run keeps. " +
-			"The call was given up; it " + doubttext.MayHaveRun + "."
+		text := "Error: the tool asked for input with more data than a run keeps. " + givenUp
 		err := fmt.Errorf("server %q asks for input with %d bytes, the run has %d of such bytes, "+
 			"and keeps %d at once and %d in all",
 			c.Server, len(data), kept, maxRound, maxRounds)
@@ -33,7 +32,7 @@ func (s *sender) recordPause(c *ledger.Call, j *job, result *adapter.Result) err
 	}
 	questions, ok := s.roundQuestions(c, round)
 	if !ok {
-		text := "Error: the tool asked something that cannot be answered. The call was given up."
+		text := "Error: the tool asked something that cannot be answered. " + givenUp
 		return s.recordOutcome(j, j.errorResult(text, result.Err), 0)
 	}
 	paused := &ledger.Paused{Call: c.ID, Round: data, Replies: round.Answers}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/internal/doubttext"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -117,7 +116,7 @@ func resumeAfterSignIn(t *turn, c *ledger.Call) (func() error, error) {
 	}
 	effect := "Nothing was done."
 	if c.Task != nil || len(c.Round) > 0 || c.Tries > 1 { // an earlier attempt may have reached the server
-		effect = "The call was given up; it " + doubttext.MayHaveRun + "."
+		effect = givenUp
 	}
 	j := t.tools.job(c)
 	text := "Error: the user did not sign in at the tool's server. " + effect

@@ -140,7 +140,7 @@ func (s *sender) completion(
 	case s.rec.endError() != nil:
 		return nil, s.rec.endError()
 	}
-	text := "Error: the tool's server asked for a completion of the model, which failed. The call was given up."
+	text := "Error: the tool's server asked for a completion of the model, which failed. " + givenUp
 	return nil, s.recordOutcome(j, j.errorResult(text, err), 0)
 }
 
@@ -150,7 +150,7 @@ func (s *sender) recordNotAllowed(c *ledger.Call, reply run.Reply) error {
 	if reply.Reason != "" {
 		reason = ": " + reply.Reason
 	}
-	text := fmt.Sprintf("Error: the user did not let the tool's server use the model%s. The call was given up.", reason)
+	text := fmt.Sprintf("Error: the user did not let the tool's server use the model%s. %s", reason, givenUp)
 	j := s.tools.job(c)
 	return s.recordOutcome(j, j.errorResult(text, mcp.ErrRejected), 0)
 }

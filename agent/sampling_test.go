@@ -61,7 +61,8 @@ func TestSamplingReviewInAnotherProcess(t *testing.T) {
 		"allow": {(*run.Question).Allow, `"a poem"`, `tool: 1/sample→"roses"`},
 		"edit":  {func(q *run.Question) run.Reply { return allowWith(q, edited) }, `"a short poem"`, `tool: 1/sample→"roses"`},
 		"deny": {func(q *run.Question) run.Reply { return q.Deny("no poems here") }, "",
-			`tool: 1/sample→"Error: the user did not let the tool's server use the model: no poems here. The call was given up."`},
+			`tool: 1/sample→"Error: the user did not let the tool's server use the model: no poems here. The call was given up; it may or may not have run."`},
+		"fail": {(*run.Question).Allow, `"a poem"`, `tool: 1/sample→"Error: the tool's server asked for a completion of the model, which failed. The call was given up; it may or may not have run."`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			store, host := record.NewMemory(), newPoet()
@@ -70,12 +71,17 @@ func TestSamplingReviewInAnotherProcess(t *testing.T) {
 			q := got.Questions[0]
 			check.Same(t, "what the person sees, and the requests",
 				[]any{q.Model, q.Sampling.MaxTokens, len(q.Sampling.Messages), q.Server, len(host.Requests)}, []any{"poet-1", int64(7), 1, "box", 0})
+			if name == "fail" {
+				host.Replies = []string{"{}"}
+			}
 			got = resumed(t, reviewed(t, host, eras[1], play(says("done")), agent.Options{Durable: agent.Durable{Store: store}}), tt.answer(q))
 			check.Same(t, "result", lines(got.Messages)[2], tt.want)
 			if asked := jsonOf(host.Requests); strings.Count(asked, `"messages"`) > 1 || !strings.Contains(asked, tt.asked) {
 				t.Errorf("the model was asked %s, want %s once", asked, tt.asked)
 			}
-			wantSampling(t, got.Usage, tt.asked != "")
+			if name != "fail" {
+				wantSampling(t, got.Usage, tt.asked != "")
+			}
 		})
 	}
 }
