@@ -50,15 +50,6 @@ func (in *Input) value(answer string) (string, error) {
 	return "", errors.New("answer is not one of the choices")
 }
 
-// addChoice adds a choice. A person is shown its label, even as the default.
-func (in *Input) addChoice(label, value string) {
-	if value == in.Default && value != "" {
-		in.Default = label
-	}
-	in.Choices = append(in.Choices, label)
-	in.values = append(in.values, value)
-}
-
 // readInputs decodes the inputs of a document, at its root or beside mcp.servers. An invalid input
 // is treated as unknown.
 func (d *decoder) readInputs(ctx context.Context, root *node, ask func(context.Context, *Input) (string, error)) {
@@ -110,14 +101,18 @@ func readInput(n *node) (*Input, error) {
 		return nil, errors.New("no options, or too many")
 	}
 	for _, o := range options.items {
+		label, value := o.text, o.text
 		switch o.kind {
 		case kindString:
-			in.addChoice(o.text, o.text)
 		case kindObject:
-			in.addChoice(o.memberText("label"), o.memberText("value"))
+			label, value = o.memberText("label"), o.memberText("value")
 		default:
 			return nil, errors.New("option is not a string")
 		}
+		in.Choices, in.values = append(in.Choices, label), append(in.values, value)
+	}
+	if i := slices.Index(in.values, in.Default); i >= 0 && in.Default != "" {
+		in.Default = in.Choices[i] // a person is shown its label
 	}
 	return in, nil
 }

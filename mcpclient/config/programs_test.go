@@ -161,7 +161,7 @@ func TestEmptyVariableInAHeader(t *testing.T) {
 const withInputs = `{
 	"inputs": [
 		{"type": "promptString", "id": "key", "description": "The key", "password": true},
-		{"type": "pickString", "id": "place", "default": "b", "options": ["a", {"label": "Bee", "value": "b"}]},
+		{"type": "pickString", "id": "place", "default": "b", "options": ["a", {"label": "Bee", "value": "b"}, {"label": "C", "value": "Bee"}]},
 		{"type": "command", "id": "run", "command": "x"}],
 	"servers": {
 		"one": {"url": "https://${input:place}.example/", "headers": {"Authorization": "Bearer ${input:key}"}},
@@ -179,7 +179,7 @@ func TestInputs(t *testing.T) {
 	}}
 	cfg := check.Value(l.LoadData(t.Context(), "mcp.json", []byte(withInputs)))(t)
 	if diff := cmp.Diff([]config.Input{
-		{ID: "place", Default: "Bee", Choices: []string{"a", "Bee"}},
+		{ID: "place", Default: "Bee", Choices: []string{"a", "Bee", "C"}},
 		{ID: "key", Description: "The key", Password: true},
 	}, asked, cmpopts.IgnoreUnexported(config.Input{})); diff != "" {
 		t.Errorf("asked: -want +got\n%s", diff)
