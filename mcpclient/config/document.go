@@ -100,6 +100,17 @@ type section struct {
 	servers member
 }
 
+// unsupportedLists are keys of Gemini CLI that select servers, or add one, beside the objects of servers.
+var unsupportedLists = map[string]string{
+	"allowMCPServers":   leaveOut, // until 2025; then mcp.allowed and mcp.excluded
+	"excludeMCPServers": leaveOut,
+	"mcp.allowed":       leaveOut,
+	"mcp.excluded":      leaveOut,
+	"mcp.serverCommand": `write a server with this "command"`,
+}
+
+const leaveOut = `write "disabled": true in the servers to leave out`
+
 // sections returns the objects of servers: mcpServers, servers and mcp.servers of VS Code, also as
 // servers within mcp, and context_servers of Zed. Other programs have keys beside the servers, so
 // only a probable typing mistake is refused.
@@ -117,13 +128,14 @@ func (d *decoder) sections(root *node) (all []section, err error) {
 			all = append(all, section{m.key, m})
 		case m.key == "mcp":
 			for _, inner := range m.value.members {
-				switch {
-				case inner.key == "servers" && inner.value.kind == kindObject:
+				if inner.key == "servers" && inner.value.kind == kindObject {
 					all = append(all, section{"mcp.servers", inner})
-				case inner.key == "allowed" || inner.key == "excluded": // of Gemini CLI
-					return nil, d.errorf(inner.line, "mcp."+inner.key, `not supported: write "disabled": true in the servers to leave out`)
+				} else if reason := unsupportedLists["mcp."+inner.key]; reason != "" {
+					return nil, d.errorf(inner.line, "mcp."+inner.key, "not supported: %s", reason)
 				}
 			}
+		case unsupportedLists[m.key] != "":
+			return nil, d.errorf(m.line, m.key, "not supported: %s", unsupportedLists[m.key])
 		default:
 			if hint := didYouMean(m.key, names); hint != "" {
 				return nil, d.errorf(m.line, m.key, "unknown key;%s", hint)

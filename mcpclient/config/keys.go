@@ -42,9 +42,15 @@ var foreignKeys = []string{
 // unsupportedKeys change the connection to a server, or its permissions, in a way that this
 // package does not support.
 var unsupportedKeys = map[string]string{
-	"headersHelper":  `no program is started for headers; use "headers" with a variable`,
-	"sandboxEnabled": "the server would run outside of its sandbox",
+	"authProviderType":     googleSignIn,
+	"headersHelper":        `no program is started for headers; use "headers" with a variable`,
+	"sandboxEnabled":       "the server would run outside of its sandbox",
+	"targetAudience":       googleSignIn,
+	"targetServiceAccount": googleSignIn,
 }
+
+// googleSignIn is the reason for keys of Gemini CLI that select a sign-in with Google's own credentials.
+const googleSignIn = "use \"oauth\", or \"headers\" with a variable"
 
 // canonicalKey returns the name that this package uses for a key.
 func canonicalKey(key string) string {

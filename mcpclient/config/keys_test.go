@@ -15,7 +15,7 @@ import (
 // The guide names every key and every alias.
 func TestKeysAreDocumented(t *testing.T) {
 	guide := string(check.Value(os.ReadFile("../../docs/mcp-json.md"))(t))
-	known := slices.Concat(knownKeys, foreignKeys, slices.Collect(maps.Keys(aliases)), slices.Collect(maps.Keys(unsupportedKeys)))
+	known := slices.Concat(knownKeys, foreignKeys, slices.Collect(maps.Keys(aliases)), slices.Collect(maps.Keys(unsupportedKeys)), slices.Collect(maps.Keys(unsupportedOAuth)))
 	for _, k := range known {
 		check.Contains(t, "docs/mcp-json.md", guide, "`"+k+"`")
 	}

@@ -26,6 +26,20 @@ var oauthAliases = map[string]string{
 	"scope":         "scopes",
 }
 
+// unsupportedOAuth are keys of an oauth object that other programs use. Without them the sign-in would be
+// another one than the file means.
+var unsupportedOAuth = map[string]string{
+	"audiences":             "sign-ins name the server by its URL",
+	"authServerMetadataUrl": noEndpoints, // Claude Code
+	"authorizationUrl":      noEndpoints, // this and the others: Gemini CLI
+	"redirectUri":           `the redirect URI is http://127.0.0.1:PORT/callback; register that, and give the port as "callbackPort"`,
+	"registrationUrl":       noEndpoints,
+	"tokenParamName":        "tokens are sent in a header",
+	"tokenUrl":              noEndpoints,
+}
+
+const noEndpoints = "the server names its authorization server; remove the key if that is the one you mean"
+
 // oauth reads the settings of a sign-in: an object, or true for one with the server's own settings.
 // It returns nil without a sign-in, also for "enabled": false of Gemini CLI.
 func (s *settings) oauth() *OAuth {
@@ -37,8 +51,10 @@ func (s *settings) oauth() *OAuth {
 	if m.value.kind != kindBool && !s.requireKind(m.value, key, kindObject) {
 		return nil
 	}
+	before := s.unsupported
 	o, enabled := s.readOAuth(key, m.value.members)
 	if !enabled {
+		s.unsupported = before // the needs of a sign-in that is switched off do not matter
 		return nil
 	}
 	if o.ClientSecret != "" && o.ClientID == "" {
@@ -74,6 +90,10 @@ func (s *settings) readOAuth(key string, members []member) (o *OAuth, enabled bo
 		case "callbackPort":
 			o.CallbackPort = s.port(m.value, at)
 		default:
+			if reason, unsupported := unsupportedOAuth[name]; unsupported {
+				s.noteUnsupported(m.line, at, "not supported: %s", reason)
+				continue
+			}
 			s.noteMistake(m.line, at, "unknown key;%s known keys: %s", didYouMean(m.key, oauthKeys), strings.Join(oauthKeys, ", "))
 		}
 	}

@@ -45,14 +45,18 @@ func TestPrograms(t *testing.T) {
 			config.Server{Transport: &mcpclient.HTTP{URL: "https://example.com/mcp", Header: http.Header{"A": {"b"}}}, Deny: []string{"x"}},
 		},
 		"gemini cli": {
-			`{"mcpServers": {"s": {"httpUrl": "https://example.com/mcp", "timeout": 30000, "trust": false,
+			`{"mcpServers": {"s": {"httpUrl": "https://example.com/mcp", "headers": {"A": "Bearer $KEY"}, "timeout": 30000, "trust": false,
 				"includeTools": ["a", "b"], "excludeTools": ["b"], "oauth": {"enabled": true, "clientId": "c", "scopes": ["x", "y"]}}}}`,
-			config.Server{Transport: &mcpclient.HTTP{URL: "https://example.com/mcp"}, Timeout: 30 * time.Second,
+			config.Server{Transport: &mcpclient.HTTP{URL: "https://example.com/mcp", Header: http.Header{"A": {"Bearer k"}}}, Timeout: 30 * time.Second,
 				Allow: []string{"a", "b"}, Deny: []string{"b"}, OAuth: &config.OAuth{ClientID: "c", Scopes: []string{"x", "y"}}},
 		},
 		"gemini cli without a sign-in": {
-			`{"mcpServers": {"s": {"httpUrl": "https://example.com/mcp", "oauth": {"enabled": false, "clientId": "c"}}}}`,
+			`{"mcpServers": {"s": {"httpUrl": "https://example.com/mcp", "oauth": {"enabled": false, "clientId": "c", "tokenUrl": "https://x"}}}}`,
 			config.Server{Transport: &mcpclient.HTTP{URL: "https://example.com/mcp"}},
+		},
+		"gemini cli, variables": {
+			`{"mcpServers": {"s": {"command": "x", "args": ["-c", "$KEY"], "env": {"A": "$KEY", "B": "a$KEY", "C": "$5", "D": "$key"}}}}`,
+			config.Server{Transport: &mcpclient.Command{Path: "x", Args: []string{"-c", "$KEY"}, Env: []string{"A=k", "B=a$KEY", "C=$5", "D=$key"}}},
 		},
 		"claude code": {
 			`{"mcpServers": {"s": {"type": "http", "url": "https://example.com/mcp", "timeout": 600000, "alwaysLoad": true,
@@ -125,6 +129,12 @@ func TestHints(t *testing.T) {
 		server(`{"url": "https://a.example", "oauth": "false"}`):                         "s.oauth: want an object, got a string",
 		server(`{"url": "https://a.example", "oauth": {"callbackPort": 0}}`):             "s.oauth.callbackPort: want a port from 1 to 65535",
 		server(`{"url": "https://a.example", "oauth": {"clientSecret": "x"}}`):           "s.oauth: has a client secret and no client id",
+		server(`{"url": "https://a.example", "oauth": {"tokenUrl": "https://x"}}`):       "s.oauth.tokenUrl: not supported: the server names its authorization server",
+		server(`{"url": "https://a.example", "oauth": {"redirectUri": "http://x"}}`):     "s.oauth.redirectUri: not supported: the redirect URI is http://127.0.0.1:PORT/callback",
+		server(`{"url": "https://a.example", "authProviderType": "google_credentials"}`): "s.authProviderType: not supported: use",
+		server(`{"command": "x", "env": {"A": "$UNSET_X"}}`):                             "s.env.A: environment variable UNSET_X is not set",
+		`{"excludeMCPServers": ["s"], "mcpServers": {"s": {"command": "x"}}}`:            `excludeMCPServers: not supported: write "disabled": true in the servers`,
+		`{"mcp": {"serverCommand": "x"}, "mcpServers": {}}`:                              "mcp.serverCommand: not supported: write a server",
 	} {
 		check.Contains(t, text, mistake(t, &all, text), want)
 	}

@@ -118,6 +118,10 @@ type pair struct {
 	key         string
 }
 
+// bareVariable is a whole value in Gemini CLI's other form of a variable, also after a word such as Bearer.
+// In arguments this form is left to the program, which may be a shell.
+var bareVariable = regexp.MustCompile(`^([A-Za-z]+ )?\$([A-Z_][A-Z0-9_]*)$`)
+
 // pairs decodes an object of strings. Numbers count as strings, as in VS Code.
 func (s *settings) pairs(key string) (out []pair) {
 	m, ok := s.node[key]
@@ -125,9 +129,13 @@ func (s *settings) pairs(key string) (out []pair) {
 		return nil
 	}
 	for _, e := range m.value.members {
-		p := pair{name: e.key, line: e.line, key: s.keyPath(key) + "." + keyName(e.key), value: e.value.text}
-		if e.value.kind != kindNumber {
-			p.value = s.expanded(e.value, p.key, key == "headers")
+		value := *e.value
+		p := pair{name: e.key, line: e.line, key: s.keyPath(key) + "." + keyName(e.key), value: value.text}
+		if value.kind != kindNumber {
+			if !s.d.preview {
+				value.text = bareVariable.ReplaceAllString(value.text, "${1}$${${2}}")
+			}
+			p.value = s.expanded(&value, p.key, key == "headers")
 		}
 		out = append(out, p)
 	}
