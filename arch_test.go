@@ -32,7 +32,7 @@ var layers = []struct {
 	{"mcpclient/internal/metakey", nil},
 	{"mcpclient/internal/results", []string{"internal/excerpt", "internal/jsonrpc", "mcpclient/internal/metakey", "mcpclient/mcp"}},
 	{"mcpclient/internal/lifecycle", []string{"mcpclient/internal/await", "internal/bound"}},
-	{"mcpclient/internal/renewal", []string{"mcpclient/internal/lifecycle"}},
+	{"mcpclient/internal/renewal", []string{"internal/backoff", "mcpclient/internal/lifecycle"}},
 	{"mcpclient/internal/redact", []string{"internal/jsonrpc"}},
 	{"internal/backoff", nil},
 	{"internal/bound", nil},

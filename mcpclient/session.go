@@ -207,11 +207,7 @@ func (s *sessions) awaitReconnect(ctx context.Context, r *request, err error) (a
 
 // renewSession replaces the session with this id, which the server has forgotten.
 func (s *sessions) renewSession(ctx context.Context, id string) error {
-	unattended := backoff.IsUnattended(ctx)
 	return s.replace(ctx, id, func(ctx context.Context) (err error) {
-		if unattended {
-			ctx = backoff.Unattended(ctx)
-		}
 		s.log.Debug("the server has forgotten the session: beginning a new one")
 		restore := s.link.Load().loseSession()
 		err = renewal.ErrExited

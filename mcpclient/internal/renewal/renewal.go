@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/backoff"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/lifecycle"
 )
 
@@ -30,8 +31,9 @@ type Group struct {
 func New(life *lifecycle.Lifecycle, dead func() bool) *Group { return &Group{life: life, dead: dead} }
 
 type renewal struct {
-	done chan struct{}
-	err  error // set when done is closed
+	unattended bool // its context is marked by [backoff.Unattended]
+	done       chan struct{}
+	err        error // set when done is closed
 }
 
 // renewing marks the context of a renewal. Code of the host in it, such as middleware, may call
@@ -61,29 +63,44 @@ func (g *Group) Wait(ctx context.Context) error {
 }
 
 // Renew waits for the current renewal, or for one that runs begin if that is needed, and returns
-// the outcome: begin's error, the lifecycle's if it is closing, or the error of ctx.
+// the outcome: begin's error, the lifecycle's if it is closing, or the error of ctx. If ctx is marked
+// by [backoff.Unattended], so is the context of begin. Otherwise Renew begins again after a renewal
+// with such a mark has failed: it may have lacked a person.
 func (g *Group) Renew(ctx context.Context, needed func() bool, begin func(context.Context) error) error {
-	g.mu.Lock()
-	running := g.current.Load()
-	if running == nil {
-		if !needed() { // another call has done it
-			g.mu.Unlock()
-			return nil
+	unattended := backoff.IsUnattended(ctx)
+	for {
+		running, err := g.join(unattended, needed, begin)
+		if running == nil {
+			return err
 		}
-		running = g.startLocked(begin)
+		select {
+		case <-running.done:
+			if running.err == nil || unattended || !running.unattended {
+				return running.err
+			}
+		case <-g.life.Closing():
+			return g.life.Cause()
+		case <-ctx.Done():
+			return g.life.Ended(ctx)
+		}
 	}
-	g.mu.Unlock()
-	if running == nil {
-		return g.life.Cause()
+}
+
+// join returns the current renewal, or a new one if that is needed. Otherwise it returns nil, with an error if the lifecycle
+// is closed.
+func (g *Group) join(unattended bool, needed func() bool, begin func(context.Context) error) (*renewal, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if running := g.current.Load(); running != nil {
+		return running, nil
 	}
-	select {
-	case <-running.done:
-		return running.err
-	case <-g.life.Closing():
-		return g.life.Cause()
-	case <-ctx.Done():
-		return g.life.Ended(ctx)
+	if !needed() { // another call has done it
+		return nil, nil
 	}
+	if running := g.startLocked(unattended, begin); running != nil {
+		return running, nil
+	}
+	return nil, g.life.Cause()
 }
 
 // Start runs begin in the background unless there is a renewal. It returns false if the lifecycle
@@ -91,18 +108,21 @@ func (g *Group) Renew(ctx context.Context, needed func() bool, begin func(contex
 func (g *Group) Start(begin func(context.Context) error) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.UnderWay() || g.startLocked(begin) != nil
+	return g.UnderWay() || g.startLocked(false, begin) != nil
 }
 
 // startLocked runs begin on a goroutine, as the current renewal, and again as long as the new
 // connection has ended meanwhile. It returns nil if the lifecycle is closed.
-func (g *Group) startLocked(begin func(context.Context) error) *renewal {
-	running := &renewal{done: make(chan struct{})}
+func (g *Group) startLocked(unattended bool, begin func(context.Context) error) *renewal {
+	running := &renewal{unattended: unattended, done: make(chan struct{})}
 	g.current.Store(running)
 	started := g.life.StartSending(func() {
 		defer close(running.done)
 		defer g.finished(running) // if begin does not return
 		ctx := context.WithValue(g.life.Context(), renewing{g}, running)
+		if unattended {
+			ctx = backoff.Unattended(ctx)
+		}
 		for ended := false; !ended; ended = g.finished(running) {
 			running.err = ErrExited
 			running.err = begin(ctx)

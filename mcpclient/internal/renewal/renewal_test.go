@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/backoff"
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/lifecycle"
 )
@@ -49,6 +50,29 @@ func TestRenewalIsOneForAll(t *testing.T) {
 		check.Equal(t, "under way", r.UnderWay(), false)
 		all.Wait()
 		check.Equal(t, "begun times", *runs, 1)
+	})
+}
+
+// A caller that may ask a person tries again by itself if a renewal fails that asks none.
+func TestRenewalAsksNoPerson(t *testing.T) {
+	renewingSlowly(t, func(t *testing.T, r *Group, _ func(context.Context) error, runs *int) {
+		begin := func(ctx context.Context) error {
+			*runs++
+			time.Sleep(time.Second)
+			if backoff.IsUnattended(ctx) {
+				return errors.New("nobody to sign in")
+			}
+			return nil
+		}
+		needed := func() bool { return *runs < 2 }
+		go func() { check.Fails(t, r.Renew(backoff.Unattended(t.Context()), needed, begin)) }()
+		synctest.Wait()
+		var all sync.WaitGroup
+		for range 5 {
+			all.Go(func() { check.NoError(t, r.Renew(t.Context(), needed, begin)) })
+		}
+		all.Wait()
+		check.Equal(t, "begun times", *runs, 2)
 	})
 }
 
