@@ -227,7 +227,7 @@ func unlessZero[T comparable](v T) *T {
 
 // kindsByCode are the kinds of failures by the codes of OpenAI and of package chat.
 var kindsByCode = map[string]model.ErrorKind{
-	chat.CodeContentFilter: model.ErrorRefused, chat.CodeRequest: model.ErrorInvalid, hostfail.NoQuota: model.ErrorAuth,
+	chat.CodeContentFilter: model.ErrorRefused, chat.CodeRequest: model.ErrorInvalid, chat.CodeNoQuota: model.ErrorAuth,
 	"server_error": model.ErrorUnavailable, "rate_limit_exceeded": model.ErrorRateLimit,
 	chat.CodeToolUse: model.ErrorUnavailable, // the model may write another call
 }

@@ -74,7 +74,7 @@ func TestRetry(t *testing.T) {
 		{"failed, no retries", failing(500, "", ""), Options{Retries: -1}, 1, false, 0, 0},
 		{"connection cut before an answer", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, Options{}, 3, true, 750 * time.Millisecond, 1500 * time.Millisecond},
 		{"what the model wrote", failing(500, "", `{"error":{"message":"llama-server returned invalid tool call arguments: x"}}`), Options{}, 1, false, 0, 0},
-		{"no money", failing(429, "", `{"error":{"message":"m","code":"insufficient_quota"}}`), Options{}, 1, false, 0, 0},
+		{"no money", failing(429, "", `{"error":{"message":"m","type":"exceeded_current_quota_error"}}`), Options{}, 1, false, 0, 0},
 		{"not there", failing(501, "", ""), Options{}, 1, false, 0, 0},
 		{"bad request", failing(400, "", ""), Options{}, 1, false, 0, 0},
 		{"bad key", failing(401, "", ""), Options{}, 1, false, 0, 0},

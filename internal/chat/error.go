@@ -29,6 +29,9 @@ const (
 	CodeContentFilter = "content_filter" // the host withheld the answer
 	CodeNoToolCall    = "no_tool_call"   // a call was required, and the model made none
 
+	// CodeNoQuota is OpenAI's code for an account whose credit is used up. The same failure of other hosts has this code, too.
+	CodeNoQuota = "insufficient_quota"
+
 	CodeToolUse = "tool_use_failed" // Groq's code: it cannot read a call of its model
 )
 
@@ -114,7 +117,7 @@ func (e *Error) Retryable() bool {
 		return false
 	}
 	switch e.Code {
-	case "insufficient_quota", "billing_hard_limit_reached", CodeContentFilter, CodeContextLength:
+	case CodeNoQuota, CodeContentFilter, CodeContextLength:
 		return false
 	case CodeUnreachable:
 		_, badCertificate := errors.AsType[*tls.CertificateVerificationError](e.cause)
@@ -213,6 +216,10 @@ func (x *exchange) hostError(status int, body []byte) *Error {
 	}
 	e.responses = strings.HasSuffix(x.request.URL.Path, "/responses")
 	e.RetryAfter, _ = backoff.RetryAfter(x.header, time.Now())
+	switch e.Code {
+	case "billing_hard_limit_reached", "exceeded_current_quota_error": // OpenAI, Moonshot
+		e.Code = CodeNoQuota
+	}
 	e.detectOverflow()
 	return e
 }
@@ -221,39 +228,44 @@ func (x *exchange) hostError(status int, body []byte) *Error {
 func (x *exchange) bodyError(body []byte) *Error { return x.hostError(http.StatusOK, body) }
 
 // CodeContextLength is OpenAI's code for a request that is longer than the model's window. The same failure of other
-// hosts has this code, too.
+// hosts has this code, too, and so has a request that exceeds what the account may send in a minute: both must be shorter.
 const CodeContextLength = "context_length_exceeded"
 
 // windows match the messages of hosts about a request that is too long. The group is the window, in tokens.
 var windows = []*regexp.Regexp{
-	regexp.MustCompile(`(?i)maximum (?:context|prompt) length (?:is|of) (?:only )?([\d,]+)`),           // OpenAI, vLLM, DeepSeek, OpenRouter, xAI
-	regexp.MustCompile(`(?i)available context size \(([\d,]+)`),                                        // llama.cpp, Ollama
-	regexp.MustCompile(`(?i)maximum context length \(([\d,]+)\)`),                                      // vLLM
-	regexp.MustCompile(`(?i)maximum model length of ([\d,]+)`),                                         // vLLM
-	regexp.MustCompile(`(?i)context length (?:is|of) only ([\d,]+)`),                                   // vLLM, LM Studio
-	regexp.MustCompile(`(?i)([\d,]+) maximum context length`),                                          // Mistral
-	regexp.MustCompile(`(?i)prompt is too long: [\d,]+ tokens > ([\d,]+)`),                             // Anthropic
-	regexp.MustCompile(`(?i)exceed context limit: [\d,]+ \+ [\d,]+ > ([\d,]+)`),                        // Anthropic, with max_tokens
-	regexp.MustCompile(`(?i)too many input tokens\. max input tokens: ([\d,]+)`),                       // Bedrock
-	regexp.MustCompile(`(?i)maximum number of tokens allowed \(([\d,]+)\)`),                            // Gemini
-	regexp.MustCompile(`(?i)input tokens exceed the configured limit of ([\d,]+)`),                     // OpenAI
-	regexp.MustCompile("(?i)`inputs` tokens \\+ `max_new_tokens` must be <= ([\\d,]+)"),                // Together
-	regexp.MustCompile(`(?i)than the model's context length \(([\d,]+) tokens`),                        // Together
-	regexp.MustCompile(`(?i)exceeded model token limit: ([\d,]+)`),                                     // Moonshot
-	regexp.MustCompile(`(?i)prompt token count of [\d,]+ exceeds the limit of ([\d,]+)`),               // Copilot
+	regexp.MustCompile(`(?i)maximum (?:context|prompt) length (?:is|of) (?:only )?([\d,]+)`), // OpenAI, vLLM, DeepSeek, OpenRouter, xAI
+	regexp.MustCompile(`(?i)available context size \(([\d,]+)`),                              // llama.cpp, Ollama
+	regexp.MustCompile(`(?i)maximum context length \(([\d,]+)\)`),                            // vLLM
+	regexp.MustCompile(`(?i)maximum model length of ([\d,]+)`),                               // vLLM
+	regexp.MustCompile(`(?i)context length (?:is|of) only ([\d,]+)`),                         // vLLM, LM Studio
+	regexp.MustCompile(`(?i)([\d,]+) maximum context length`),                                // Mistral
+	regexp.MustCompile(`(?i)prompt is too long: [\d,]+ tokens > ([\d,]+)`),                   // Anthropic
+	regexp.MustCompile(`(?i)exceed context limit: [\d,]+ \+ [\d,]+ > ([\d,]+)`),              // Anthropic, with max_tokens
+	regexp.MustCompile(`(?i)too many input tokens\. max input tokens: ([\d,]+)`),             // Bedrock
+	regexp.MustCompile(`(?i)maximum number of tokens allowed \(([\d,]+)\)`),                  // Gemini
+	regexp.MustCompile(`(?i)input tokens exceed the configured limit of ([\d,]+)`),           // OpenAI
+	regexp.MustCompile("(?i)`inputs` tokens \\+ `max_new_tokens` must be <= ([\\d,]+)"),      // Together
+	regexp.MustCompile(`(?i)than the model's context length \(([\d,]+) tokens`),              // Together
+	regexp.MustCompile(`(?i)exceeded model token limit: ([\d,]+)`),                           // Moonshot
+	regexp.MustCompile(`(?i)prompt token count of [\d,]+ exceeds the limit of ([\d,]+)`),     // Copilot
+	overRate,
 	regexp.MustCompile(`(?i)(?:context window exceeds limit|input is too long for requested model)()`), // MiniMax, Bedrock
 	regexp.MustCompile(`(?i)(?:context_length_exceeded|reduce the length of the messages)()`),          // OpenAI, Groq behind gateways
 	regexp.MustCompile(`(?i)(?:exceeds?|over|than) the (?:model's )?context (?:length|window|size)()`), // others
 }
 
+// overRate matches the message of OpenAI and Groq about one request that exceeds the tokens of a minute.
+var overRate = regexp.MustCompile(`(?i)request too large for .*\): limit ([\d,]+), requested `)
+
 // prompts matches the length of the request in the same messages, in tokens.
-var prompts = regexp.MustCompile(`(?i)(?:request \(|request contains |requested: |messages resulted in |you requested (?:about )?|your request has |prompt \(length |` +
+var prompts = regexp.MustCompile(`(?i)(?:request \(|request contains |requested:? |messages resulted in |you requested (?:about )?|your request has |prompt \(length |` +
 	`input length \(|input \(|prompt token count of |prompt contains |prompt is too long: |exceed context limit: |input token count: |input token count \(?|passed )([\d,]+)`)
 
 // detectOverflow sets CodeContextLength and both lengths if the request was longer than the model's window.
 func (e *Error) detectOverflow() {
 	known := e.Code == CodeContextLength || e.Code == "exceed_context_size_error"
-	if !known && (e.Status < 400 || e.Status == 401 || e.Status == 403 || e.Status == 404 || e.Status == 429) {
+	isRate := e.Status == http.StatusTooManyRequests && !overRate.MatchString(e.Message)
+	if !known && (e.Status < 400 || e.Status == 401 || e.Status == 403 || e.Status == 404 || isRate) {
 		return
 	}
 	for _, pattern := range windows {

@@ -400,13 +400,15 @@ func TestOverflow(t *testing.T) {
 		{"Groq behind a gateway", 400, inOpenAI(`Please reduce the length of the messages or completion.`), 0, 0, false},
 		{"OpenAI behind a gateway", 400, inOpenAI(`upstream: {\"code\": \"context_length_exceeded\"}`), 0, 0, false},
 		{"a number that cannot be true", 400, inOpenAI(`maximum context length is 99999999999999999999 tokens`), 0, 0, false},
+		{"Groq's minute", 413, `{"error":{"message":"Request too large for model ` + "`m` in organization `o` service tier `s`" + ` on tokens per minute (TPM): Limit 12000, Requested 14137, please reduce your message size.","type":"tokens","code":"rate_limit_exceeded"}}`, 12000, 14137, false},
+		{"OpenAI's minute", 429, inOpenAI(`Request too large for m in organization o on tokens per min (TPM): Limit 30000, Requested 342389.`), 30000, 342389, false},
 		{"a rate", 429, inOpenAI(`Limit 1000, requested 2000; the maximum context length is 5 tokens`), 0, 0, true},
 		{"another mistake", 400, inOpenAI(`context is not a field`), 0, 0, true},
 	} {
 		h := newHost(t, failing(tt.status, "", tt.body))
 		_, err := h.client(t, local, &Options{Retries: -1}).Complete(t.Context(), hello())
 		got, ok := errors.AsType[*Error](err)
-		if !ok || (got.Code == CodeContextLength) == tt.other || got.Window != tt.window || got.Prompt != tt.prompt || got.Retryable() != (tt.status == 429) {
+		if !ok || (got.Code == CodeContextLength) == tt.other || got.Window != tt.window || got.Prompt != tt.prompt || got.Retryable() != (tt.status == 429 && tt.other) {
 			t.Errorf("%s: got %+v, want a window of %d and a request of %d tokens", tt.host, got, tt.window, tt.prompt)
 		}
 	}

@@ -79,9 +79,6 @@ func Retrying(retrying func(error, time.Duration), failure func(error) error) fu
 	return func(err error, wait time.Duration) { retrying(failure(err), wait) }
 }
 
-// NoQuota is the code of hosts if the credit of the account is used up.
-const NoQuota = "insufficient_quota"
-
 // codes are langchaingo's codes for the kinds of failures.
 var codes = map[model.ErrorKind]llms.ErrorCode{
 	0: llms.ErrCodeUnknown, model.ErrorRateLimit: llms.ErrCodeRateLimit, model.ErrorUnavailable: llms.ErrCodeProviderUnavailable,
@@ -108,7 +105,7 @@ func ForLangchaingo(provider string, err error) error {
 		return err
 	}
 	code := codes[failure.Kind]
-	if host, ok := errors.AsType[*chat.Error](err); ok && host.Code == NoQuota {
+	if host, ok := errors.AsType[*chat.Error](err); ok && host.Code == chat.CodeNoQuota {
 		code = llms.ErrCodeQuotaExceeded
 	}
 	return &llmsError{failure, llms.NewError(code, provider, failure.Error())}
