@@ -10,9 +10,11 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/check"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // Begin keeps a run, and Advance moves it on, turn by turn and in any process, until it waits and until it is over.
@@ -215,12 +217,29 @@ func TestCancelOutlivesTheWait(t *testing.T) {
 	})
 }
 
-// TestUnfinishedReply cancels a run whose model writes. What it has written is the output of the run, in the store, too, unless a
-// hook reads the replies.
+// TestUnfinishedReply cancels a run whose model writes, or the model breaks off. What it has written is the output of the run, in
+// the store, too, unless a hook reads the replies. A failed run continues.
 func TestUnfinishedReply(t *testing.T) {
-	t.Run("no hook", func(t *testing.T) { unfinishedReply(t, nil, "Half an \ufffd") })
 	guard := agent.Hook{AfterModel: func(context.Context, *agent.State, *run.Message) error { return nil }}
-	t.Run("a guard", func(t *testing.T) { unfinishedReply(t, []agent.Hook{guard}, "") })
+	for name, hooks := range map[string][]agent.Hook{"Half an \ufffd": nil, "": {guard}} {
+		t.Run(name, func(t *testing.T) {
+			unfinishedReply(t, hooks, name)
+			synctest.Test(t, func(t *testing.T) { brokenReply(t, hooks, name) })
+		})
+	}
+}
+
+func brokenReply(t *testing.T, hooks []agent.Hook, want string) {
+	store, cut := record.NewMemory(), &model.Error{Kind: model.ErrorUnavailable, Err: errors.New("cut")}
+	a := newAgent(t, play(shows("Half an \xff", breaks(cut)), says("done")).streaming(), &agent.Options{Hooks: hooks, Durable: agent.Durable{Store: store}})
+	got, err := a.Run(t.Context(), human("go"), agent.WithRun(theRun.ID))
+	check.Is(t, err, agent.ErrFailed)
+	records := load(t, store, theRun).Records
+	end := ledger.ChangeOf(records[len(records)-1]).(*ledger.Ended)
+	check.Same(t, "output, and that in the store with its error", []any{got.Output, end.Output, model.ErrorKind(end.ModelError)}, []any{want, want, cut.Kind})
+	check.Must(t, record.Revive(t.Context(), store, theRun))
+	again := check.Value(a.Resume(t.Context(), theRun))(t)
+	check.Same(t, "the answer after the failure, and messages", []any{again.Output, len(again.Messages)}, []any{"done", 2})
 }
 
 func unfinishedReply(t *testing.T, hooks []agent.Hook, want string) {

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/bound"
 	"github.com/mcpchain/mcpchain/internal/ledger"
@@ -86,7 +87,10 @@ func (e *engine) failAt(stop StopReason, err error) error {
 	if limited, ok := errors.AsType[*limitError](err); ok {
 		stop = limited.stop
 	}
-	end := &ledger.Ended{Status: run.StatusFailed, Stop: finalReason(stop), Error: err.Error()}
+	end := &ledger.Ended{Status: run.StatusFailed, Stop: finalReason(stop), Output: e.rec.unfinished(), Error: err.Error()}
+	if failed, ok := errors.AsType[*model.Error](err); ok {
+		end.ModelError = int(failed.Kind)
+	}
 	if recordErr := e.rec.record(nil, end); recordErr != nil {
 		return recordErr
 	}

@@ -166,6 +166,16 @@ func (r *recorder) setUnfinished(text string) {
 	r.writer.unfinished = strings.ToValidUTF8(text, "\ufffd")
 }
 
+// unfinished returns the text that setUnfinished has kept, "" for a sub-agent.
+func (r *recorder) unfinished() string {
+	if r.parent != nil {
+		return ""
+	}
+	r.writer.mu.Lock()
+	defer r.writer.mu.Unlock()
+	return r.writer.unfinished
+}
+
 // stopAnswer returns the answer with which a call of the turn ends the run, or nil.
 func (r *recorder) stopAnswer() (answer *string) {
 	r.read(func(s *ledger.State) {

@@ -421,7 +421,7 @@ func TestParkedRun(t *testing.T) {
 		check.Is(t, told, agent.ErrFailed)
 		check.Text(t, told, "10 processes in a row")
 		check.Must(t, record.Revive(t.Context(), store, key))
-		check.Fails(t, record.Revive(t.Context(), store, key), "a run that is not parked")
+		check.Fails(t, record.Revive(t.Context(), store, key), "a run that has not failed")
 		told = nil
 		recovers(t, store, healthy, time.Minute, options)
 		head = load(t, store, key).Head

@@ -21,8 +21,8 @@ type Result struct {
 	Status run.Status
 
 	// Output is the text of the model's last message, even if the run waits, or the JSON of the
-	// output that [RunAs] asks for. A run that has failed has none, and that of a cancelled run is
-	// what the model had written, see [Agent.Cancel].
+	// output that [RunAs] asks for. That of a run that failed or was cancelled is what the model had
+	// written of a reply that was broken off, see [Agent.Cancel]; usually empty.
 	Output string
 
 	// Questions are the open questions of a waiting run. [Agent.Resume] takes the replies.
@@ -122,7 +122,7 @@ func appendWarning(all []*Warning, w *Warning) []*Warning {
 
 // Add adds an event to the result. Adding all events of [Agent.Events] to a Result that has the
 // input as its Messages makes what [Agent.Run] returns, except for what no event has: State, Failure
-// and its status, the output of a cancelled run, the messages that a compaction inserts and its usage,
+// and its status, the output of a run that failed or was cancelled, the messages that a compaction inserts and its usage,
 // and Active, Rounds and the lost calls of Usage.
 func (r *Result) Add(e Event) {
 	switch e := e.(type) {

@@ -19,7 +19,7 @@ type session struct {
 	// session is driven.
 	load func(context.Context) (*loadedRun, error)
 
-	unfinished string // text of a reply that was broken off; recorded if the run is cancelled
+	unfinished string // text of a reply that was broken off; recorded if the run fails or is cancelled
 
 	// For the result:
 	warnings     []*Warning

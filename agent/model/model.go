@@ -177,7 +177,7 @@ func (e *Error) Error() string { return e.Err.Error() }
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// ErrorKind is the kind of failure of an [Error]. 0 is any other kind.
+// ErrorKind is the kind of failure of an [Error]. 0 is any other kind. Runs record the numbers.
 type ErrorKind int
 
 // The kinds of failures.

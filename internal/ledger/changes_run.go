@@ -96,13 +96,15 @@ func (c *Woken) apply(s *State, _ time.Time) error {
 	return nil
 }
 
-// Ended records that the run has ended.
+// Ended records that the run has ended. The Output of a run that failed or was cancelled is what the
+// model had written of a reply that was broken off.
 type Ended struct {
 	Status     run.Status      `json:"status"`
 	Stop       string          `json:"stop,omitzero"`
 	Output     string          `json:"answer,omitzero"`
 	Structured json.RawMessage `json:"output,omitzero"`
 	Error      string          `json:"error,omitzero"`
+	ModelError int             `json:"model_error,omitzero"` // the model.ErrorKind of the model call that failed
 
 	Unknown jsontext.Value `json:",embed"`
 }

@@ -26,7 +26,7 @@ import (
 // [ledger.Version], or adds members, names the next folder here and writes it:
 //
 //	go test ./internal/ledger -run TestReleased -add
-const present = "../../agent/run/testdata/v1.4"
+const present = "../../agent/run/testdata/v1.5"
 
 var add = flag.Bool("add", false, "write testdata of the present version, if it has none")
 

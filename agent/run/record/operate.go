@@ -136,15 +136,16 @@ func change(ctx context.Context, store Store, key run.Key, what string, choose f
 }
 
 // StopParked is the stop reason of a run that failed because its processes died repeatedly
-// without progress. [Revive] starts it again.
+// without progress. [Revive] continues it.
 const StopParked = "parked"
 
-// Revive lets a parked run continue where it stopped, once the cause is removed: agent.Recover picks it
-// up. Calls that were in progress are in doubt. It is an error if the run is not parked.
+// Revive lets a run that has failed continue where it stopped, once the cause is removed: agent.Recover
+// picks it up. It asks the model again, with the results of the calls that were made; those of calls in
+// progress say that they may have run. Limits count from here. It is an error if the run has not failed.
 func Revive(ctx context.Context, store Store, key run.Key) error {
 	return change(ctx, store, key, "revive", func(s *ledger.State) (ledger.Change, error) {
-		if s.Status != run.StatusFailed || s.Stop != StopParked {
-			return nil, fmt.Errorf("run is %s, and not parked", s.Status)
+		if s.Status != run.StatusFailed {
+			return nil, fmt.Errorf("run is %s, and has not failed", s.Status)
 		}
 		return &ledger.Said{Limits: s.Limits, Schema: s.Schema}, nil
 	})

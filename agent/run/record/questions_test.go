@@ -307,10 +307,10 @@ func TestErrorsOfAChange(t *testing.T) {
 	ended, end := context.WithCancel(t.Context())
 	end()
 	for want, err := range map[string]error{
-		`load run "none": not found`:                         record.CancelRun(t.Context(), store, run.Key{ID: "none"}),
-		`load run "gone": not found`:                         record.Revive(t.Context(), store, run.Key{ID: "gone"}),
-		`revive run "run_1": run is waiting, and not parked`: record.Revive(t.Context(), store, key),
-		`load run "run_1": context canceled`:                 record.CancelRun(ended, store, key),
+		`load run "none": not found`:                             record.CancelRun(t.Context(), store, run.Key{ID: "none"}),
+		`load run "gone": not found`:                             record.Revive(t.Context(), store, run.Key{ID: "gone"}),
+		`revive run "run_1": run is waiting, and has not failed`: record.Revive(t.Context(), store, key),
+		`load run "run_1": context canceled`:                     record.CancelRun(ended, store, key),
 	} {
 		check.That(t, err != nil && strings.HasPrefix(err.Error(), want) && strings.Count(err.Error(), "run \"") == 1, "got %v, want %s", err, want)
 	}

@@ -73,7 +73,7 @@ list                     lists the runs, the newest first
 show USER/RUN            writes a run as JSON
 answer USER/RUN ANSWER   answers a question: {"ask":"ID","action":"allow"}
 cancel USER/RUN          ends a run
-revive USER/RUN          makes a parked run continue
+revive USER/RUN          makes a run that failed continue
 delete -older 720h       deletes ended runs
 prune -older 720h        deletes records that old conversations no longer need
 verify                   checks all records of runs, and reports defects
@@ -276,7 +276,7 @@ func (o *operator) cancel(ctx context.Context) error {
 	return o.report("cancelled", record.CancelRun(ctx, o.store, o.key))
 }
 
-// revive makes a parked run due.
+// revive makes a run that failed due.
 func (o *operator) revive(ctx context.Context) error {
 	return o.report("revived", record.Revive(ctx, o.store, o.key))
 }
