@@ -489,19 +489,20 @@ func TestLogLevelOfAnUpdatedServer(t *testing.T) {
 	})
 }
 
-// A subscription ends with its era, also if the session of the other era cannot be prepared.
-func TestSubscriptionOfAServerRolledBackInPart(t *testing.T) {
+// A session of the other era that cannot be finished is replaced before the next call. A subscription ends with its era at once.
+func TestServerRolledBackInPart(t *testing.T) {
 	withChangingServer(t, mcp.Revision20260728, mcpclient.Options{LogLevel: "debug"}, func(t *testing.T, c *mcpclient.Client, a *changingServer) {
 		s := subscribed(t, t.Context(), c, onTools)
+		forbids := true
 		a.before = func(w http.ResponseWriter, _ *http.Request, m message) bool {
-			switch m.Method {
-			case "initialize":
+			switch {
+			case m.Method == "initialize":
 				a.mu.Lock()
 				a.session = "s"
 				a.mu.Unlock()
 				w.Header().Set("Mcp-Session-Id", "s")
 				a.answer(w, http.StatusOK, "%s", strings.Replace(handshakeAnswer(m), `"capabilities":{`, `"capabilities":{"logging":{},`, 1))
-			case "logging/setLevel":
+			case m.Method == "logging/setLevel" && forbids:
 				w.WriteHeader(http.StatusForbidden)
 			default:
 				return false
@@ -509,8 +510,12 @@ func TestSubscriptionOfAServerRolledBackInPart(t *testing.T) {
 			return true
 		}
 		a.become(mcp.Revision20251125)
-		check.Fails(t, check.Err(c.CallTool(t.Context(), "a", nil)), "the call succeeded")
+		check.Contains(t, "error", check.Err(c.CallTool(t.Context(), "a", nil)).Error(), "HTTP status 403")
 		wantEnded(t, s)
+		forbids = false
+		callText(t, t.Context(), c, "a", "a")
+		levels, _ := a.seen("logging/setLevel")
+		check.Equal(t, "times that the level was sent", levels, 2)
 	})
 }
 

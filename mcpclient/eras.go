@@ -32,9 +32,9 @@ func (s *sessions) resendInOtherEra(ctx context.Context, r *request, err error) 
 		if s.renewals.Within(ctx) || !suggestsOtherEra(r, err) {
 			return false, err
 		}
-		probeErr := s.renewals.Renew(ctx, func() bool { return s.beginProbe(r.sentEra) }, s.client.renegotiate)
-		if probeErr != nil {
-			return false, fmt.Errorf("%w (and the server did not say what it speaks: %w)", err, probeErr)
+		needed, hasChanged := func() bool { return s.beginProbe(r.sentEra) }, func() bool { return s.era.Load() != r.sentEra }
+		if probeErr := s.renew(ctx, needed, hasChanged, s.client.renegotiate); probeErr != nil {
+			return false, fmt.Errorf("%w (and the server could not be greeted again: %w)", err, probeErr)
 		}
 	}
 	if now := s.era.Load(); r.sentEra == now || r.sentEra.has(listenStreams) == now.has(listenStreams) {

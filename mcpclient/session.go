@@ -74,6 +74,7 @@ func (s *sessions) awaitSession(ctx context.Context) (*eraBox, error) {
 			if err := s.renewSession(ctx, s.link.Load().sessionID()); err != nil {
 				return nil, &unsentError{fmt.Errorf("%w: could not start a new session: %w", ErrSessionLost, err)}
 			}
+			continue
 		}
 		era := s.era.Load()
 		settled := !s.renewals.UnderWay() && era == s.era.Load()
@@ -214,6 +215,7 @@ func (s *sessions) renewSession(ctx context.Context, id string) error {
 		defer func() {
 			if err != nil {
 				restore() // the server may know it after all
+				s.renewIfObserved(id)
 			}
 		}()
 		return s.client.beginSession(ctx)
@@ -251,15 +253,29 @@ func (s *sessions) replace(ctx context.Context, id string, begin func(context.Co
 		return errors.New("new session was lost, too")
 	}
 	isCurrent := func() bool { return s.link.Load().sessionID() == id }
-	return s.renewals.Renew(ctx, isCurrent, func(ctx context.Context) (err error) {
+	return s.renew(ctx, isCurrent, func() bool { return !isCurrent() }, begin)
+}
+
+// renew calls begin, once for all callers, if that is needed. If begin fails although a session has begun, that session is
+// unfinished.
+func (s *sessions) renew(ctx context.Context, needed, hasBegun func() bool, begin func(context.Context) error) error {
+	return s.renewals.Renew(ctx, needed, func(ctx context.Context) (err error) {
 		err = renewal.ErrExited
 		defer func() {
-			s.unfinished.Store(err != nil && (s.unfinished.Load() || !isCurrent()))
-			if err != nil && s.observed() {
-				s.renewLater(id, 1)
+			s.unfinished.Store(err != nil && (s.unfinished.Load() || hasBegun()))
+			if s.unfinished.Load() {
+				s.renewIfObserved(s.link.Load().sessionID())
 			}
 		}()
 		err = begin(ctx)
 		return err
 	})
+}
+
+// renewIfObserved replaces the session with this id, which could not be replaced or finished, if something waits for
+// messages of the server. Otherwise the next call does it.
+func (s *sessions) renewIfObserved(id string) {
+	if s.observed() {
+		s.renewLater(id, 1)
+	}
 }

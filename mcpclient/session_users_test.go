@@ -281,7 +281,7 @@ func TestOldSessionWithNewToken(t *testing.T) {
 }
 
 // The old session ends even if the call that began the new one is cancelled. It continues if
-// there is no new one, and never has the token of another user.
+// there is no new one, which only a call asks for again, and never has the token of another user.
 func TestSessionOfAnImpatientCaller(t *testing.T) {
 	for name, refused := range map[string]bool{"begun": false, "refused": true} {
 		bubble(t, name, func(t *testing.T) {
@@ -299,7 +299,7 @@ func TestSessionOfAnImpatientCaller(t *testing.T) {
 				return refused
 			}})
 			token := new(transport.Bearer)
-			c := connectWith(t, server, token, legacy())
+			c := connectWith(t, server, token, heeding(legacy()))
 			slow = true
 			_ = token.ChangeUser("two")
 			check.Fails(t, c.Ping(withTimeout(t, time.Millisecond)), "it did not wait for the session")
@@ -309,6 +309,8 @@ func TestSessionOfAnImpatientCaller(t *testing.T) {
 			has(t, seen, "DELETE s-1", !refused)
 			has(t, seen, "POST s-1 Bearer two", false)
 			has(t, seen, "POST s-2 Bearer two", !refused)
+			asked := len(seen) - len(slices.DeleteFunc(seen, func(one string) bool { return one == "POST  Bearer two" }))
+			check.Equal(t, "sessions asked for the other user", asked, map[bool]int{false: 1, true: 2}[refused])
 		})
 	}
 }
