@@ -23,13 +23,13 @@ import (
 // or the field is a pointer. Structs allow no other properties. These tags count:
 //
 //	json:"city,omitempty"         the name, and that the property is optional
-//	json:",string"                that the value is written as a string
+//	json:",string"                that a number or boolean is written as a string
 //	jsonschema:"The city's name"  the description
-//	enum:"red,green,blue"         the values of a string, or of each item of a list
+//	enum:"red,green,blue"         the values of a string, or of each item of a list; the type must be able to hold them
 //	minimum:"1" maximum:"10"      the bounds of a number, within those of its type
 //
-// A pointer has the schema of its target, and fields of embedded structs belong to the outer
-// struct. [time.Time] is a date-time, []byte is base64, [json.Number] is a number, and an [encoding.TextUnmarshaler] is a
+// A pointer has the schema of its target. Fields of embedded structs belong to the outer struct by the rules of
+// encoding/json, which also ignores some names of tags, and the option string of lists, for example. [time.Time] is a date-time, []byte is base64, [json.Number] is a number, and an [encoding.TextUnmarshaler] is a
 // string. any and a [json.Unmarshaler] accept any value. A recursive type becomes a definition.
 func OfType(t reflect.Type) (json.RawMessage, error) {
 	w := &typeWriter{open: map[reflect.Type]int{}, names: map[reflect.Type]string{}, defs: map[string]json.RawMessage{}}
@@ -230,7 +230,7 @@ func keywords(all ...any) json.RawMessage {
 }
 
 // keywordOrder lists the keywords of our schemas in the order in which they are written.
-var keywordOrder = strings.Fields("description $ref type format contentEncoding enum minimum maximum items minItems maxItems " +
+var keywordOrder = strings.Fields("description $ref type format contentEncoding pattern enum minimum maximum items minItems maxItems " +
 	"properties required additionalProperties")
 
 // with returns a schema with more keywords, which replace those of the same name. It drops keywords that are not in keywordOrder.

@@ -3,12 +3,15 @@ package toolschema
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"reflect"
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
 // field describes a field of a struct, as encoding/json decodes it.
@@ -50,7 +53,7 @@ func collect(out []field, t reflect.Type, outer map[reflect.Type]bool) []field {
 		f := t.Field(i)
 		tag := f.Tag.Get("json")
 		inner := f.Type
-		if inner.Kind() == reflect.Pointer {
+		if inner.Kind() == reflect.Pointer && inner.Name() == "" {
 			inner = inner.Elem()
 		}
 		isEmbedded := f.Anonymous && inner.Kind() == reflect.Struct
@@ -100,10 +103,12 @@ func (w *typeWriter) property(f field) (json.RawMessage, error) {
 		return nil, err
 	}
 	if f.quoted {
-		schema = keywords("type", "string")
+		if schema, err = quote(schema); err != nil {
+			return nil, err
+		}
 	}
 	if values := f.Tag.Get("enum"); values != "" {
-		if schema, err = enumerate(schema, strings.Split(values, ",")); err != nil {
+		if schema, err = f.enumerate(schema, strings.Split(values, ","), 0); err != nil {
 			return nil, err
 		}
 	}
@@ -150,8 +155,28 @@ func bounds(tag reflect.StructTag, schema json.RawMessage) (map[string]any, erro
 	return out, nil
 }
 
-// enumerate limits a schema of strings, or of lists of strings, to values.
-func enumerate(schema json.RawMessage, values []string) (json.RawMessage, error) {
+// quote returns the schema of a value that is inside a string. A text there would need quotes of its own.
+func quote(schema json.RawMessage) (json.RawMessage, error) {
+	var s struct{ Type string }
+	if err := json.Unmarshal(schema, &s); err != nil {
+		return nil, err
+	}
+	switch s.Type {
+	case "boolean":
+		return keywords("type", "string", "enum", []string{"true", "false"}), nil
+	case "integer":
+		return keywords("type", "string", "pattern", "^-?[0-9]+$"), nil
+	case "number":
+		return keywords("type", "string", "pattern", `^-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?$`), nil
+	case "string":
+		return nil, errors.New("the option string of the tag json is for numbers and booleans")
+	}
+	return keywords("type", "string"), nil
+}
+
+// enumerate limits a schema of strings, or of lists of strings, to values, which the field must be able to hold. The schema
+// is inside that many lists.
+func (f field) enumerate(schema json.RawMessage, values []string, lists int) (json.RawMessage, error) {
 	var s struct {
 		Type  string
 		Items json.RawMessage
@@ -161,10 +186,29 @@ func enumerate(schema json.RawMessage, values []string) (json.RawMessage, error)
 	}
 	switch s.Type {
 	case "string":
+		for _, value := range values {
+			if err := f.decode(value, lists); err != nil {
+				return nil, fmt.Errorf("enum %q: %w", value, err)
+			}
+		}
 		return with(schema, map[string]any{"enum": values}), nil
 	case "array":
-		items, err := enumerate(s.Items, values)
+		items, err := f.enumerate(s.Items, values, lists+1)
 		return with(schema, map[string]any{"items": items}), err
 	}
 	return nil, fmt.Errorf("tag enum is for strings, not for %s", schema)
+}
+
+// decode returns the error of encoding/json for a text, inside that many lists, as the value of the field.
+func (f field) decode(text string, lists int) error {
+	var value any = text
+	for range lists {
+		value = []any{value}
+	}
+	raw, err := jsonrpc.Marshal(map[string]any{f.name: value})
+	if err != nil {
+		return err
+	}
+	holder := reflect.StructOf([]reflect.StructField{{Name: f.Name, Type: f.Type, Tag: f.Tag}})
+	return json.Unmarshal(raw, reflect.New(holder).Interface())
 }

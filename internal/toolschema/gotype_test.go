@@ -31,6 +31,8 @@ type handle *[]handle
 
 type chain *chain
 
+type number *int
+
 type level uint8
 
 func (l *level) UnmarshalText(text []byte) error { return nil }
@@ -62,6 +64,8 @@ type all struct {
 var oddTag = reflect.Zero(reflect.StructOf([]reflect.StructField{
 	{Name: "L", Type: reflect.TypeFor[[]int](), Tag: `json:"l,string"`},
 	{Name: "Q", Type: reflect.TypeFor[bool](), Tag: `json:"it's,omitempty"`},
+	{Name: "B", Type: reflect.TypeFor[*bool](), Tag: `json:"b,string"`},
+	{Name: "P", Type: reflect.TypeFor[number](), Tag: `json:"p,string"`},
 })).Interface()
 
 func TestOfType(t *testing.T) {
@@ -72,7 +76,7 @@ func TestOfType(t *testing.T) {
 	}{
 		{struct{}{}, `{"type":"object","properties":{},"additionalProperties":false}`},
 		{&base{}, `{"type":"object","properties":{"id":{"type":"integer","minimum":-128,"maximum":127},"name":{"description":"inner","type":"string"}},"required":["id","name"],"additionalProperties":false}`},
-		{oddTag, `{"type":"object","properties":{"l":{"type":"array","items":{"type":"integer"}},"Q":{"type":"boolean"}},"required":["l"],"additionalProperties":false}`},
+		{oddTag, `{"type":"object","properties":{"l":{"type":"array","items":{"type":"integer"}},"Q":{"type":"boolean"},"b":{"type":"string","enum":["true","false"]},"p":{"type":"integer"}},"required":["l"],"additionalProperties":false}`},
 		{struct{ *base }{}, `{"type":"object","properties":{},"additionalProperties":false}`},
 		{struct {
 			base `json:"base"`
@@ -96,7 +100,7 @@ func TestOfType(t *testing.T) {
 			`"color":{"type":"string","enum":["red","green"]},"tags":{"type":"array","items":{"type":"string","enum":["a","b"]}},"count":{"type":"integer","minimum":1,"maximum":10},` +
 			`"size":{"type":"integer","minimum":0},"ratio":{"type":"number"},"on":{"type":"boolean"},"when":{"type":"string","format":"date-time"},"host":{"type":"string"},` +
 			`"data":{"type":"string","contentEncoding":"base64"},"pair":{"type":"array","items":{"type":"integer"},"minItems":2,"maxItems":2},"extra":{"type":"object","additionalProperties":{}},` +
-			`"any":{},"number":{"type":"number"},"quoted":{"type":"string"},"Plain":{"type":"string"},` +
+			`"any":{},"number":{"type":"number"},"quoted":{"type":"string","pattern":"^-?[0-9]+$"},"Plain":{"type":"string"},` +
 			`"tree":{"type":"object","properties":{"value":{"type":"string"},"children":{"type":"array","items":{"$ref":"#/$defs/leaf"}}},"required":["value"],"additionalProperties":false}},` +
 			`"required":["id","name","color","count","on","when","host","data","pair","extra","any","number","quoted","Plain","tree"],"additionalProperties":false,` +
 			`"$defs":{"leaf":{"type":"object","properties":{"value":{"type":"string"},"children":{"type":"array","items":{"$ref":"#/$defs/leaf"}}},"required":["value"],"additionalProperties":false}}}`},
@@ -160,6 +164,15 @@ func TestTypesWithoutSchema(t *testing.T) {
 		{struct {
 			N int8 `minimum:"5" maximum:"3"`
 		}{}, `maximum 3 is not from 5 to 127`},
+		{struct {
+			T []time.Time `enum:"2026-01-02T03:04:05Z,red"`
+		}{}, `field T: enum "red": parsing time "red"`},
+		{struct {
+			N int8 `json:",string" enum:"1,300"`
+		}{}, `field N: enum "300": json: `},
+		{struct {
+			S string `json:",string"`
+		}{}, `field S: the option string of the tag json is for numbers and booleans`},
 	} {
 		check.Text(t, check.Err(OfType(reflect.TypeOf(tt.value))), tt.want, tt.value)
 	}
