@@ -2,6 +2,7 @@ package record
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -131,11 +132,12 @@ func (p plain) MarshalJSON() ([]byte, error) { return json.Marshal(p.v) }
 
 // Import reads a run that [Export] has written, and stores it under its original key, with no
 // holder. Before it stores anything it verifies the checksum, and that the records produce the
-// head. The error matches [ErrExists] if there is a run with that key. If the import ends halfway,
-// the store may have a part of the run, which stays held, so that nobody continues it. Another import
-// replaces it, and also what an import of the same run that is still under way has stored: then that one
-// fails, unless it was just complete. Unless only its replies are missing, a part looks failed, and
-// [DeleteEnded] deletes it after a day.
+// head. The error matches [ErrExists] if there is a run with that key.
+//
+// If the import ends halfway, the store may have a part of the run, which stays held, so that nobody
+// continues it. Another import completes it, or replaces it if it is of another export. Of several imports
+// of a run at the same time one succeeds, unless they are of different exports; but a run of one record may be
+// reported by each. A part looks failed, unless it has its only record, and [DeleteEnded] deletes it after a day.
 func Import(ctx context.Context, store Store, r io.Reader) (run.Key, error) {
 	in, err := readExport(r)
 	if err != nil {
@@ -260,28 +262,10 @@ const (
 // isImport reports whether an import holds a run, or has left it.
 func isImport(head run.Head) bool { return head.HeldAt(time.Now()) && head.TTL == importTTL }
 
-// isUnfinished reports whether the store has a part of the run, from an import that was interrupted, or that another
-// process makes.
-func (in *imported) isUnfinished(ctx context.Context, store Store) bool {
-	for head, err := range store.List(ctx, Query{Tenant: in.head.Key.Tenant, ID: in.head.Key.ID}) {
-		return err == nil && isImport(head)
-	}
-	return false
-}
-
-// store stores the run, and releases it once it is complete.
+// store stores the run, and releases it once it is complete. The last record comes last: of several imports that store
+// the run at the same time, only one appends it. A run of one record has no such rule.
 func (in *imported) store(ctx context.Context, store Store) error {
-	chunks := in.chunks()
-	create := func() (Lease, error) {
-		return store.Create(ctx, Holder{Name: importHolder, TTL: importTTL}, in.headAfter(chunks[0]), chunks[0])
-	}
-	lease, err := create()
-	if errors.Is(err, ErrExists) && in.isUnfinished(ctx, store) {
-		if err := store.Delete(ctx, in.head.Key); err != nil {
-			return err
-		}
-		lease, err = create()
-	}
+	lease, chunks, err := in.begin(ctx, store)
 	if err != nil {
 		return err
 	}
@@ -290,28 +274,80 @@ func (in *imported) store(ctx context.Context, store Store) error {
 			return err
 		}
 	}
-	for _, records := range chunks[1:] {
-		if err := store.Append(ctx, lease, in.headAfter(records), records); err != nil {
-			return err
-		}
+	last := max(0, len(chunks)-1)
+	if err := in.append(ctx, store, lease, chunks[:last]); err != nil {
+		return err
 	}
 	if len(in.replies) > 0 {
 		if err := store.Reply(ctx, in.head.Key, in.replies); err != nil {
 			return err
 		}
 	}
+	if err := in.append(ctx, store, lease, chunks[last:]); err != nil {
+		return err
+	}
 	return release(ctx, store, lease)
+}
+
+func (in *imported) append(ctx context.Context, store Store, lease Lease, chunks [][]run.Record) error {
+	for _, records := range chunks {
+		if err := store.Append(ctx, lease, in.headAfter(records), records); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// begin creates the run, or continues what another import has stored. It returns the records that are missing.
+func (in *imported) begin(ctx context.Context, store Store) (lease Lease, missing [][]run.Record, err error) {
+	lease, missing, err = in.create(ctx, store)
+	if !errors.Is(err, ErrExists) {
+		return lease, missing, err
+	}
+	part, loadErr := store.Load(ctx, in.head.Key)
+	switch {
+	case loadErr != nil:
+		return Lease{}, nil, fmt.Errorf("%w: %w", err, loadErr)
+	case !isImport(part.Head):
+		return Lease{}, nil, err
+	case !in.beginsWith(part): // the part is of another export
+		if err := store.Delete(ctx, in.head.Key); err != nil {
+			return Lease{}, nil, err
+		}
+		return in.create(ctx, store)
+	}
+	lease = Lease{Key: in.head.Key, Epoch: part.Head.Epoch}
+	n := len(part.Records)
+	if n == len(in.records) && (n > 1 || len(in.blobs)+len(in.replies) == 0) {
+		return Lease{}, nil, errors.Join(err, release(ctx, store, lease))
+	}
+	return lease, in.chunks(n), nil
+}
+
+func (in *imported) create(ctx context.Context, store Store) (lease Lease, missing [][]run.Record, err error) {
+	chunks := in.chunks(0)
+	lease, err = store.Create(ctx, Holder{Name: importHolder, TTL: importTTL}, in.headAfter(chunks[0]), chunks[0])
+	return lease, chunks[1:], err
+}
+
+// beginsWith reports whether a part of a run has the first records of this one, and takes its replies.
+func (in *imported) beginsWith(part *Log) bool {
+	n := len(part.Records)
+	isSame := func(a, b run.Record) bool { return a.Seq == b.Seq && bytes.Equal(a.JSON, b.JSON) }
+	return n <= len(in.records) && slices.EqualFunc(part.Records, in.records[:n], isSame) &&
+		slices.Equal(part.Head.QuestionIDs, in.head.QuestionIDs)
 }
 
 // importChunk is the approximate size in bytes of the records that are stored together.
 const importChunk = 8 << 20
 
-// chunks divides the records. If there are blobs, the last record is a chunk of its own, after them.
-func (in *imported) chunks() (chunks [][]run.Record) {
-	first, size, last := 0, 0, len(in.records)-1
-	for i, r := range in.records {
-		size += len(r.JSON)
-		if size > importChunk || i == last || i == last-1 && len(in.blobs) > 0 {
+// chunks divides the records from an index on. If there are blobs or replies, the last record is a chunk of its own, after
+// them.
+func (in *imported) chunks(first int) (chunks [][]run.Record) {
+	size, last, hasMore := 0, len(in.records)-1, len(in.blobs)+len(in.replies) > 0
+	for i := first; i <= last; i++ {
+		size += len(in.records[i].JSON)
+		if size > importChunk || i == last || i == last-1 && hasMore {
 			chunks = append(chunks, in.records[first:i+1])
 			first, size = i+1, 0
 		}
@@ -319,11 +355,11 @@ func (in *imported) chunks() (chunks [][]run.Record) {
 	return chunks
 }
 
-// headAfter returns the head after a chunk. Until the last one it is the head of a failed run without questions.
+// headAfter returns the head after a chunk. Until the last one it is the head of a failed run, whose questions take replies.
 func (in *imported) headAfter(records []run.Record) run.Head {
 	head := in.head
 	if last := records[len(records)-1].Seq; last != head.Seq {
-		head.Seq, head.Status, head.Wake, head.QuestionIDs, head.Questions = last, run.StatusFailed, time.Time{}, nil, nil
+		head.Seq, head.Status, head.Wake, head.Questions = last, run.StatusFailed, time.Time{}, nil
 		if head.Snapshot > last {
 			head.Snapshot = 0
 		}

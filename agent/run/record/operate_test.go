@@ -180,6 +180,41 @@ func importBesideOthers(t *testing.T) {
 	}
 }
 
+// TestImportTwice imports a run twice at the same time: the second import begins before each call of the first, and
+// stops before each of its own until the first has ended. One of them succeeds, and the run is whole.
+func TestImportTwice(t *testing.T) {
+	from, key := record.NewMemory(), run.Key{ID: "one"}
+	d, lease := ledgertest.Create(t, from, key, ledgertest.Notes("x", 3)...)
+	check.Must(t, d.Append(t.Context(), from, lease, ledgertest.Question("q")))
+	check.Must(t, from.PutBlob(t.Context(), lease, "blob", []byte("data")))
+	check.Must(t, from.Reply(t.Context(), key, []run.Reply{{Question: "q", Action: run.ActionDecline}}))
+	var out bytes.Buffer
+	check.Must(t, record.Export(t.Context(), from, key, &out))
+	for n := range 25 {
+		into, began, stopped, resume, other := record.NewMemory(), false, make(chan bool, 2), make(chan bool), make(chan error, 1)
+		load := func(before int, do func()) error {
+			return check.Err(record.Import(t.Context(), ledgertest.Watch(into, func(c *ledgertest.Call) error {
+				if before--; before == -1 {
+					do()
+				}
+				return c.Do()
+			}), bytes.NewReader(out.Bytes())))
+		}
+		err := load(n/5, func() {
+			began = true
+			go func() { other <- load(n%5, func() { stopped <- true; <-resume }); stopped <- true }()
+			<-stopped
+		})
+		close(resume)
+		if began {
+			second := <-other
+			check.That(t, (err == nil) != (second == nil), "%d: got %v and %v, want one success", n, err, second)
+		}
+		log := check.Value(into.Load(t.Context(), key))(t)
+		check.That(t, len(log.Records) == len(d.Records) && len(log.Replies) == 1 && log.Head.Due(time.Now()), "%d: got %+v", n, log.Head)
+	}
+}
+
 var errInterrupted = errors.New("interrupted")
 
 // TestDeleteInterruptedImport deletes what an import has left, but not what one may be working on.
