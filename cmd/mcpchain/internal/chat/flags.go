@@ -28,7 +28,8 @@ not count.`
 const keys = `
 Alt-Enter or Ctrl-J begins another line, and the arrow keys show earlier input. Tab completes
 commands, prompts with their arguments and, after an @, files and resources of servers, which become
-part of the question. What is typed while the model works stays in the line, for Enter afterwards.
+part of the question. What you enter while the model works is asked after its answer: Up or Esc takes
+it back, and so does Ctrl-C, which ends the turn.
 With TERM=dumb the program writes plain lines.
 
 Ctrl-C clears the line, or ends the turn; pressed twice, it ends the program. While the program

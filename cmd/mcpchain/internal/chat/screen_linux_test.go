@@ -143,7 +143,7 @@ func TestPaste(t *testing.T) {
 	m.leave()
 }
 
-// Keys that are typed while the model works answer no question and start no turn.
+// Keys that are typed while the model works answer no question of a call.
 func TestTypeAhead(t *testing.T) {
 	t.Parallel()
 	m := openScreen(t)
@@ -151,7 +151,18 @@ func TestTypeAhead(t *testing.T) {
 	s := m.screen()
 	check.That(t, !strings.Contains(s, "→ demo count"), "the call was approved by type-ahead:\n%s", s)
 	m.typed("n", "Error: the call of count was denied")
-	m.await("you › yya") // what was typed waits in the editor
+	m.await("you › y")
+	m.kill()
+}
+
+// Questions that are entered during a turn wait for its end, and can be taken back. Ctrl-C gives them back.
+func TestQueue(t *testing.T) {
+	t.Parallel()
+	m := openScreen(t, "-yes")
+	m.enter("you ›", "Count to 20\rWhat is 6 times 7?\rx\ry"+arrowUp, "next › What is 6 times 7? (Up takes it back)\n\n  ··· x\n      y\n")
+	m.await("The tool count says: counted to 20", "you › What is 6 times 7?", "The result: 6 × 7 = 42.", "you › x\n      y\n")
+	m.typed(ctrlC+"Count to 1000\rlater\r", "next › later", ctrlC, "interrupted", "", "you › later\n")
+	m.until("nothing waits", func(s string) bool { return !strings.Contains(s, "next ›") })
 	m.typed(ctrlC + ctrlD)
 	m.ended(0)
 }

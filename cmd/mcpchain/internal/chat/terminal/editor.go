@@ -1,13 +1,17 @@
 package terminal
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 
 	"charm.land/bubbles/v2/key"
 	"charm.land/bubbles/v2/textarea"
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
+	"github.com/mcpchain/mcpchain/hosttext"
 )
 
 // busyPrompt is the prompt while no text can be entered.
@@ -21,11 +25,15 @@ const (
 	maxText     = 1 << 20 // characters
 )
 
+// maxQueueRows bounds the texts of the queue that are shown.
+const maxQueueRows = 3
+
 // editor edits the text that the person types.
 type editor struct {
 	area    textarea.Model
 	paint   screen.Paint
 	history *history
+	queue   []string // entered while no text can be entered, the oldest first
 	menu    menu
 	width   int
 	ready   *bool // a text can be entered; a pointer, because the prompt function of the area reads it
@@ -108,6 +116,35 @@ func (e *editor) takeText() string {
 	return text
 }
 
+// enqueue takes the text for later.
+func (e *editor) enqueue() { e.queue = append(e.queue, e.takeText()) }
+
+// takeQueued returns the oldest text of the queue, false if there is none.
+func (e *editor) takeQueued() (string, bool) {
+	if len(e.queue) == 0 {
+		return "", false
+	}
+	text := e.queue[0]
+	e.queue = e.queue[1:]
+	return text, true
+}
+
+// takeBack puts the newest n texts of the queue before the text in the editor. It returns false if the queue is empty.
+func (e *editor) takeBack(n int) bool {
+	if len(e.queue) == 0 {
+		return false
+	}
+	from := max(0, len(e.queue)-n)
+	texts := slices.Clone(e.queue[from:])
+	e.queue = e.queue[:from]
+	if text := e.text(); text != "" {
+		texts = append(texts, text)
+	}
+	e.history.reset()
+	e.setText(strings.Join(texts, "\n"))
+	return true
+}
+
 // clear empties the editor. It returns false if the editor is empty already.
 func (e *editor) clear() bool {
 	e.menu.close()
@@ -130,9 +167,15 @@ func (e *editor) update(msg tea.Msg) tea.Cmd {
 			return cmd
 		}
 		switch msg.String() {
+		case "esc":
+			e.takeBack(1)
+			return nil
 		case "up", "ctrl+p":
 			if e.area.Line() > 0 || e.area.LineInfo().RowOffset > 0 {
 				break // the cursor moves
+			}
+			if e.history.showsDraft() && e.takeBack(1) {
+				return nil
 			}
 			if text, ok := e.history.older(e.area.Value()); ok {
 				e.setText(text)
@@ -214,6 +257,24 @@ func (e *editor) textBeforeCursor() string {
 	last := []rune(lines[len(lines)-1])
 	lines[len(lines)-1] = string(last[:min(e.area.Column(), len(last))])
 	return strings.Join(lines, "\n")
+}
+
+// queueView returns a line of at most width columns for each of the newest texts of the queue.
+func (e *editor) queueView(width int) (lines []string) {
+	const hint = " (Up takes it back)"
+	shown := e.queue[max(0, len(e.queue)-maxQueueRows):]
+	if others := len(e.queue) - len(shown); others > 0 {
+		lines = append(lines, fmt.Sprintf("  next › %d others, then", others))
+	}
+	for i, text := range shown {
+		end := ""
+		if i == len(shown)-1 {
+			end = hint
+		}
+		line := "  next › " + hosttext.Line(text, max(minColumns, width))
+		lines = append(lines, ansi.Truncate(line, max(0, width-len(end)), "…")+end)
+	}
+	return lines
 }
 
 // view returns the text, with the list below it, and the cursor.

@@ -83,13 +83,16 @@ func (h *history) write(text string) error {
 // reset returns to an empty draft.
 func (h *history) reset() { h.index, h.draft = len(h.entries), "" }
 
+// showsDraft reports whether the draft is shown, rather than an entry.
+func (h *history) showsDraft() bool { return h.index == len(h.entries) }
+
 // older returns the entry before the one shown, false if that is the oldest. If the draft is shown, shown is its text,
 // which history stores.
 func (h *history) older(shown string) (string, bool) {
 	if h.index == 0 {
 		return "", false
 	}
-	if h.index == len(h.entries) {
+	if h.showsDraft() {
 		h.draft = shown
 	}
 	h.index--
@@ -98,10 +101,10 @@ func (h *history) older(shown string) (string, bool) {
 
 // newer returns the entry after the one shown, or the draft; false if the draft is shown.
 func (h *history) newer() (string, bool) {
-	if h.index >= len(h.entries) {
+	if h.showsDraft() {
 		return "", false
 	}
-	if h.index++; h.index == len(h.entries) {
+	if h.index++; h.showsDraft() {
 		return h.draft, true
 	}
 	return h.entries[h.index], true

@@ -78,7 +78,7 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 	case tea.WindowSizeMsg:
 		return m.resize(msg)
 	case waitMsg:
-		*m.editor.ready = bool(msg)
+		m.wait(bool(msg))
 	case noticeMsg:
 		m.notice = string(msg)
 	case unfinishedMsg:
@@ -149,6 +149,7 @@ func (m *model) handleKey(k tea.KeyPressMsg) tea.Cmd {
 		if m.dialog != nil && m.dialog.clear() || m.dialog == nil && m.editor.clear() {
 			return nil
 		}
+		m.editor.takeBack(len(m.editor.queue))
 		return func() tea.Msg { m.interrupt(); return nil }
 	case "ctrl+z":
 		return tea.Suspend
@@ -178,10 +179,7 @@ func (m *model) handleInput(msg tea.Msg) tea.Cmd {
 	case ok && k.String() == "enter" && m.editor.hasList():
 		return m.editor.update(msg)
 	case ok && k.String() == "enter":
-		if !*m.editor.ready || strings.TrimSpace(m.editor.text()) == "" {
-			return nil
-		}
-		m.submit(entry{text: m.editor.takeText()})
+		m.enter()
 		return nil
 	case ok && k.String() == "ctrl+d" && m.editor.text() == "":
 		if *m.editor.ready {
@@ -190,6 +188,28 @@ func (m *model) handleInput(msg tea.Msg) tea.Cmd {
 		return nil
 	}
 	return m.editor.update(msg)
+}
+
+// enter enters the text in the editor, which waits in the queue while no text can be entered.
+func (m *model) enter() {
+	switch {
+	case strings.TrimSpace(m.editor.text()) == "":
+	case *m.editor.ready:
+		m.submit(entry{text: m.editor.takeText()})
+	default:
+		m.editor.enqueue()
+	}
+}
+
+// wait begins or ends the wait for a question, for which the queue may have a text.
+func (m *model) wait(ready bool) {
+	if ready {
+		if text, ok := m.editor.takeQueued(); ok {
+			m.terminal.entered <- entry{text: text, queued: true}
+			return
+		}
+	}
+	*m.editor.ready = ready
 }
 
 // submit ends the wait for a question.
@@ -232,6 +252,9 @@ func (m *model) lines() (lines []string, cursor *tea.Cursor) {
 	}
 	lines = append(lines, m.unfinished...)
 	for _, line := range m.status.view(time.Now(), m.dialog != nil) {
+		faint(line)
+	}
+	for _, line := range m.editor.queueView(max(1, m.width-1)) {
 		faint(line)
 	}
 	lines = append(lines, "") // separates the conversation from the input

@@ -69,8 +69,9 @@ type Terminal struct {
 
 // entry is a text that the person entered, or the end of the input.
 type entry struct {
-	text string
-	err  error
+	text   string
+	queued bool // it was entered before the wait for it, under a prompt that accepts no input
+	err    error
 }
 
 // Open starts to draw on the terminal, until Close. The end of ctx ends only an external editor and
@@ -182,7 +183,9 @@ func (t *Terminal) Question(ctx context.Context) (string, error) {
 	t.send(waitMsg(true))
 	select {
 	case e := <-t.entered:
-		t.awaitBusyFrame()
+		if !e.queued {
+			t.awaitBusyFrame()
+		}
 		if e.err == nil {
 			t.do(func(p *printer) { p.printQuestion(e.text) })
 		}
