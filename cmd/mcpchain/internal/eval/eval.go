@@ -4,7 +4,6 @@ package eval
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -216,7 +215,7 @@ func (o *options) conclude(suites []*suite.Suite, ran map[results.Key]bool, out,
 	wrong = append(wrong, o.writeJUnit(lines))
 	if o.json {
 		for _, l := range lines {
-			wrong = append(wrong, json.NewEncoder(out).Encode(l))
+			wrong = append(wrong, cli.WriteJSON(out, l, ""))
 		}
 		return errors.Join(wrong...)
 	}

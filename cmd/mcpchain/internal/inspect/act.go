@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/offering"
 	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/internal/inquiry"
@@ -113,7 +114,7 @@ func checkPromptArguments(ctx context.Context, c *mcpclient.Client, o *options, 
 // show writes the answer as JSON or text.
 func (a *answer) show(w io.Writer, asJSON bool) error {
 	if asJSON {
-		return encode(w, a.result)
+		return cli.WriteJSON(w, a.result, "  ")
 	}
 	_, err := fmt.Fprintln(w, hosttext.Prose(strings.TrimRight(a.text, "\n")))
 	return err

@@ -129,7 +129,7 @@ func (p *program) run(ctx context.Context, args []string) int {
 func (p *program) report(r *report, o *options) int {
 	write := func() error { return r.write(p.out, o.detailed()) }
 	if o.json {
-		write = func() error { return encode(p.out, r) }
+		write = func() error { return cli.WriteJSON(p.out, r, "  ") }
 	}
 	if err := write(); err != nil {
 		return p.fail(statusMissing, fmt.Errorf("write the report: %w", err))

@@ -1,7 +1,6 @@
 package inspect
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strconv"
@@ -49,19 +48,6 @@ func (r *report) summary() string {
 		return "the server cannot be used"
 	}
 	return fmt.Sprintf("%d of %s can be used", r.Usable, cli.Plural(r.Total, "server"))
-}
-
-// encode writes JSON with escapes for control and invisible characters.
-func encode(w io.Writer, v any) error {
-	var b strings.Builder
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(v); err != nil {
-		return err
-	}
-	_, err := io.WriteString(w, hosttext.EscapeJSON(b.String()))
-	return err
 }
 
 // write writes the report on a server.
@@ -238,11 +224,11 @@ func (r *profileReport) write(p *printer) {
 		}
 		p.line("      %s: %s %s: %s", c.Effect, line(path), line(c.Keyword), line(c.Note))
 	}
-	raw, err := json.MarshalIndent(r.Definition, "      ", "  ")
-	if err != nil {
-		raw = []byte(err.Error())
+	var definition strings.Builder
+	if err := cli.WriteJSON(&definition, r.Definition, "  "); err != nil {
+		definition.WriteString(err.Error())
 	}
-	p.line("      %s", hosttext.EscapeJSON(string(raw)))
+	p.line("      %s", strings.ReplaceAll(strings.TrimSuffix(definition.String(), "\n"), "\n", "\n      "))
 }
 
 // Bounds of a server's texts.

@@ -258,9 +258,7 @@ func (o *operator) show(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	e := json.NewEncoder(o.out)
-	e.SetIndent("", "  ")
-	return e.Encode(state)
+	return cli.WriteJSON(o.out, state, "  ")
 }
 
 // answer stores an answer to an open question.

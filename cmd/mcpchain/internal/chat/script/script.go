@@ -4,7 +4,6 @@ package script
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -14,7 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
-	"github.com/mcpchain/mcpchain/hosttext"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
 )
 
 // Turn is the object for a turn. Scripts depend on its members: later versions may only add some.
@@ -124,11 +123,7 @@ func (w *Screen) flush() {
 	case t.StopReason == "":
 		t.StopReason, t.Answer = "command", strings.TrimSuffix(w.text.String(), "\n")
 	}
-	line, err := json.Marshal(t)
-	if err == nil {
-		_, err = fmt.Fprintln(w.out, hosttext.EscapeJSON(string(line)))
-	}
-	if err != nil && w.err == nil {
+	if err := cli.WriteJSON(w.out, t, ""); err != nil && w.err == nil {
 		w.err = fmt.Errorf("write the turn: %w", err)
 	}
 	w.resetLocked()

@@ -28,15 +28,15 @@ func TestTurn(t *testing.T) {
 	w.Show(&agent.ToolEnd{Call: good, Result: &adapter.Result{Text: "2"}, Duration: 1500 * time.Microsecond})
 	bad := agent.Call{ID: "2", Name: "none", Arguments: "{"}
 	w.Show(&agent.ToolEnd{Call: bad, Result: &adapter.Result{IsError: true, Text: "no such tool"}})
-	w.Show(&agent.Output{Text: "two\u202e", StopReason: agent.StopOutput})
+	w.Show(&agent.Output{Text: "two <b>\u202e", StopReason: agent.StopOutput})
 	check.Must(t, w.Close())
-	check.That(t, !strings.ContainsRune(out.String(), '\u202e') && strings.Count(out.String(), "\n") == 1,
-		"got %q, want one line without invisible characters", out.String())
+	check.That(t, !strings.ContainsRune(out.String(), '\u202e') && strings.Contains(out.String(), "<b>") && strings.Count(out.String(), "\n") == 1,
+		"got %q, want one line without invisible characters, and < as it is", out.String())
 	var got map[string]any
 	check.Must(t, json.Unmarshal(out.Bytes(), &got))
 	delete(got, "duration_ms")
 	want := map[string]any{
-		"answer": "two\u202e", "stop_reason": "answer", "error": nil, "model": "m", "problems": []any{},
+		"answer": "two <b>\u202e", "stop_reason": "answer", "error": nil, "model": "m", "problems": []any{},
 		"usage": map[string]any{
 			"model_calls": 2.0, "input_tokens": 20.0, "output_tokens": 6.0, "cached_tokens": 8.0, "reasoning_tokens": 4.0, "sampling_requests": 0.0, "sampling_tokens": 0.0,
 			"cost_micros": map[string]any{"EUR": 14.0},
