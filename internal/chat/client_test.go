@@ -280,18 +280,40 @@ func TestRefusedFields(t *testing.T) {
 	}
 }
 
-// A model that refuses one effort may take another.
-func TestRefusedEffort(t *testing.T) {
-	h := refusing(t, answering(plainAnswer), map[string]string{`"xhigh"`: "Unsupported value: 'reasoning_effort' does not support 'xhigh' with this model."})
-	c := h.client(t, "http://memhttp.test/v1", &Options{Retries: -1})
-	for i, tt := range []struct {
-		effort, sent string
-		asked        int
-	}{{"xhigh", "", 2}, {"low", `"reasoning_effort":"low"`, 3}, {"xhigh", "", 4}} {
-		got := check.Value(c.Complete(t.Context(), &Request{Model: "m", Messages: hello().Messages, ReasoningEffort: tt.effort}))(t)
-		isSent := strings.Contains(h.Last(), "reasoning_effort")
-		check.That(t, h.Asked() == tt.asked && isSent == (tt.sent != "") && strings.Contains(h.Last(), tt.sent) && isSent == (got.Warning == ""),
-			"request %d: asked %d times, want %d; the last one was %s, with the warning %q", i, h.Asked(), tt.asked, h.Last(), got.Warning)
+// A model that refuses one value of a field may take another.
+func TestRefusedValue(t *testing.T) {
+	type request struct {
+		value any    // an effort, or a temperature
+		sent  string // "" if the field is left out
+		asked int
+	}
+	for _, tt := range []struct {
+		url, refused, message string
+		requests              []request
+	}{
+		{local, `"xhigh"`, "Unsupported value: 'reasoning_effort' does not support 'xhigh' with this model.",
+			[]request{{"xhigh", "", 2}, {"low", `"reasoning_effort":"low"`, 3}, {"xhigh", "", 4}}},
+		{moonshot, `"disabled"`, "invalid thinking: only type=enabled is allowed for this model",
+			[]request{{"none", "", 2}, {"high", `"reasoning_effort":"high"`, 3}, {"none", "", 4}}},
+		{moonshot, `:0.2`, "invalid temperature: only 1 is allowed for this model",
+			[]request{{0.2, "", 2}, {1.0, `"temperature":1`, 3}, {0.2, "", 4}}},
+		{local, `"temperature"`, "`temperature` is deprecated for this model.", []request{{0.2, "", 2}, {1.0, "", 3}}},
+	} {
+		h := refusing(t, answering(plainAnswer), map[string]string{tt.refused: tt.message})
+		c := h.client(t, tt.url, &Options{Retries: -1})
+		for i, want := range tt.requests {
+			r := hello()
+			switch value := want.value.(type) {
+			case string:
+				r.ReasoningEffort = value
+			case float64:
+				r.Temperature = &value
+			}
+			got := check.Value(c.Complete(t.Context(), r))(t)
+			isSent := strings.Contains(h.Last(), "reasoning_effort") || strings.Contains(h.Last(), "temperature") || strings.Contains(h.Last(), "thinking")
+			check.That(t, h.Asked() == want.asked && isSent == (want.sent != "") && strings.Contains(h.Last(), want.sent) && isSent == (got.Warning == ""),
+				"%s: request %d: asked %d times, want %d; the last one was %s, with the warning %q", tt.message, i, h.Asked(), want.asked, h.Last(), got.Warning)
+		}
 	}
 }
 
@@ -354,7 +376,7 @@ func TestWarnings(t *testing.T) {
 		Model: "gpt-5.6-sol", Messages: hello().Messages, Tools: []Tool{{Name: "f"}}, PresencePenalty: new(0.5),
 	}))(t)
 	check.Contains(t, "effort", got.Warning, "without reasoning: the effort is none; ")
-	check.Contains(t, "penalties", got.Warning, "takes no penalties: they are left out")
+	check.Contains(t, "penalty", got.Warning, "does not take the presence_penalty 0.5: it is left out")
 }
 
 // DeepSeek cannot be forced to call a tool while it thinks: an instruction asks for the call.

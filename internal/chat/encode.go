@@ -167,14 +167,32 @@ func (d *draft) encodeChat(r *Request, rule modelRule) error {
 	return err
 }
 
+// effortField is the field of the effort in Chat Completions.
+const effortField = "reasoning_effort"
+
 // effort returns the effort of a request, "" if the model refuses it.
 func (d *draft) effort(r *Request) string {
 	d.wantedEffort = r.ReasoningEffort
-	if r.ReasoningEffort == "" || !slices.Contains(d.profile.RefusedEfforts, r.ReasoningEffort) {
-		return r.ReasoningEffort
+	if r.ReasoningEffort == "" || d.leavesOut("effort", setting{effortField, r.ReasoningEffort}) {
+		return ""
 	}
-	d.warn(fmt.Sprintf("the model %s does not take the effort %s: it is left out", excerpt.Cut(r.Model), excerpt.Cut(r.ReasoningEffort)))
-	return ""
+	return r.ReasoningEffort
+}
+
+// leavesOut reports whether the host has refused a setting, and warns if it has.
+func (d *draft) leavesOut(name string, s setting) bool {
+	if !d.profile.hasRefused(s) {
+		return false
+	}
+	d.warn(fmt.Sprintf("the model %s does not take the %s %s: it is left out", excerpt.Cut(d.model), name, excerpt.Cut(fmt.Sprint(s.value))))
+	return true
+}
+
+// setSampling sets a field about how tokens are chosen, unless it is nil or the model refuses it.
+func (d *draft) setSampling(field string, value *float64) {
+	if value != nil && !d.leavesOut(field, setting{field, *value}) {
+		d.fields[field] = *value
+	}
 }
 
 // textSize returns the number of bytes of text and arguments in a conversation, without reasoning, which not every host
@@ -208,23 +226,15 @@ func (d *draft) encodeGeneration(r *Request, rule modelRule, effort string) {
 		d.fields[p.tokenField()] = upstreamTokens
 	}
 	if rule.samplingWith(effort) {
-		if !p.NoTemperature {
-			set(d, "temperature", r.Temperature)
-			set(d, "top_p", r.TopP)
-		} else if r.Temperature != nil || r.TopP != nil {
-			d.warn(fmt.Sprintf("the model %s takes no temperature: it is left out", excerpt.Cut(r.Model)))
-		}
-		if !p.NoPenalties {
-			set(d, "presence_penalty", r.PresencePenalty)
-			set(d, "frequency_penalty", r.FrequencyPenalty)
-		} else if r.PresencePenalty != nil || r.FrequencyPenalty != nil {
-			d.warn(fmt.Sprintf("the model %s takes no penalties: they are left out", excerpt.Cut(r.Model)))
-		}
+		d.setSampling("temperature", r.Temperature)
+		d.setSampling("top_p", r.TopP)
+		d.setSampling("presence_penalty", r.PresencePenalty)
+		d.setSampling("frequency_penalty", r.FrequencyPenalty)
 	}
 	if effort == "none" && p.ThinkingOff {
 		d.fields["thinking"] = map[string]string{"type": "disabled"}
 	} else {
-		set(d, "reasoning_effort", effort)
+		set(d, effortField, effort)
 	}
 	set(d, cmp.Or(p.SeedField, "seed"), r.Seed)
 	if len(r.Metadata) > 0 {

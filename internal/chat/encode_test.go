@@ -57,6 +57,7 @@ func TestEncodeParameters(t *testing.T) {
 			`{"temperature":0.7,"reasoning_effort":"none"}`},
 		{"temperature at OpenRouter", "https://openrouter.ai/api/v1", "openai/gpt-5", Request{Temperature: new(0.7)}, `{}`},
 		{"no thoughts at DeepSeek", deepseek, "deepseek-v4-pro", Request{ReasoningEffort: "none"}, `{"thinking":{"type":"disabled"}}`},
+		{"no thoughts at Moonshot", moonshot, "kimi-k2.6", Request{ReasoningEffort: "none"}, `{"thinking":{"type":"disabled"}}`},
 		{"few thoughts at DeepSeek", deepseek, "deepseek-v4-pro", Request{ReasoningEffort: "low"}, `{"reasoning_effort":"low"}`},
 		{"temperature of a local gpt-5", local, "gpt-5-nano-gguf", Request{Temperature: new(1.0)}, `{"temperature":1}`},
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/mcpchain/mcpchain/adapter/profile"
@@ -36,7 +37,7 @@ type Profile struct {
 	JoinText     bool           // several parts of text must be joined
 	Reasoning    reasoningField // field in which the host wants the reasoning of earlier messages back; "" if it does not
 	AllReasoning bool           // if one message of the assistant has reasoning, all must have some
-	ThinkingOff  bool           // "thinking" turns reasoning off; the effort "none" is ignored
+	ThinkingOff  bool           // "thinking" turns reasoning off, and not the effort "none"
 	FillThoughts bool           // all must have some, even if none has
 	EchoExtra    bool           // earlier tool calls need their extra_content
 	FillExtra    bool           // an extra_content is sent with the first call of a message that has none
@@ -47,12 +48,10 @@ type Profile struct {
 	Audio     bool            // accepts sounds in messages of the user, in OpenAI's form
 	Metadata  metadataSupport
 
-	RefusedEfforts []string
-	NeedsMaxTokens bool // a request needs a bound of the reply
-	NoTemperature  bool // temperature and top_p are refused
-	NoPenalties    bool // the penalties are refused
-	NoStop         bool // stop sequences are refused
-	StreamUsage    bool // stream_options.include_usage gives the usage of a stream
+	Refused        []setting // what is refused, at most maxRefused
+	NeedsMaxTokens bool      // a request needs a bound of the reply
+	NoStop         bool      // stop sequences are refused
+	StreamUsage    bool      // stream_options.include_usage gives the usage of a stream
 }
 
 // formatSupport specifies when a host enforces the schema of a Format.
@@ -109,6 +108,14 @@ const (
 	anyMetadata
 )
 
+// setting is a field of a request with a value: an effort, a number, or nil for any.
+type setting struct {
+	field string
+	value any
+}
+
+const maxRefused = 16 // settings per model; the oldest are forgotten
+
 const completionTokens = "max_completion_tokens"
 
 // profiles returns the profiles of the known hosts. The first one is for unknown hosts.
@@ -153,7 +160,7 @@ func profiles() []Profile {
 			JoinText: true, Reasoning: reasoningContent, AllReasoning: true, ThinkingOff: true, StreamUsage: true},
 		// Moonshot wants types in alternatives and not beside them, and has no tuples.
 		{Name: "moonshot", Provider: "moonshot_ai", Domains: []string{"api.moonshot.ai", "api.moonshot.cn"},
-			Schemas: profile.Gemini, BlankContent: true, Reasoning: reasoningContent, AllReasoning: true,
+			Schemas: profile.Gemini, BlankContent: true, Reasoning: reasoningContent, AllReasoning: true, ThinkingOff: true,
 			StreamUsage: true, Images: imageData},
 	}
 }
@@ -179,6 +186,11 @@ func findProfile(name string) (Profile, error) {
 
 // tokenField returns the name of the field for the bound of a reply.
 func (p *Profile) tokenField() string { return cmp.Or(p.TokenField, "max_tokens") }
+
+// hasRefused reports whether the host has refused a setting.
+func (p *Profile) hasRefused(s setting) bool {
+	return slices.Contains(p.Refused, s) || slices.Contains(p.Refused, setting{s.field, nil})
+}
 
 // stops returns the stop sequences to send to the host.
 func (p *Profile) stops(all []string) []string {

@@ -20,17 +20,34 @@ func (c *Client) profileOf(model string) *Profile {
 }
 
 var (
-	refusal       = regexp.MustCompile(`(?i)unsupported|deprecated|not support|not permitted|not allowed|unrecognized|unknown|unexpected`)
+	refusal       = regexp.MustCompile(`(?i)unsupported|deprecated|not support|not permitted|not allowed|only \S+ is allowed|unrecognized|unknown|unexpected`)
 	stopName      = regexp.MustCompile(`\bstop\b`)
-	samplingName  = regexp.MustCompile(`\b(?:temperature|top_p)\b`)
-	effortName    = regexp.MustCompile(`\breasoning[._]effort\b`)
-	penaltyName   = regexp.MustCompile(`(?i)\b(?:presence|frequency)_?penalty\b`)
+	effortName    = regexp.MustCompile(`\breasoning[._]effort\b|\binvalid thinking\b`) // the latter of Moonshot
 	reasoningName = regexp.MustCompile(`\breasoning(?:_content|_details)?\b`)
 	choiceName    = regexp.MustCompile(`\btool_choice\b`)
 	noSignature   = regexp.MustCompile(`(?i)missing a thought_?signature`)
 	noReasoning   = regexp.MustCompile(`(?i)\breasoning_content\b.*(?:must be passed back|is missing)`)
 	boundName     = regexp.MustCompile(`\bmax_completion_tokens\b`)
 )
+
+// ofValue matches refusals of a value: another one may be accepted.
+var ofValue = regexp.MustCompile(`(?i)\b(?:value|only)\b`)
+
+// refusedSampling returns the setting of the request that a refusal names.
+func (d *draft) refusedSampling(refusal string) (s setting, ok bool) {
+	for _, field := range []string{"temperature", "top_p", "presence_penalty", "frequency_penalty"} {
+		value, isSent := d.fields[field].(float64)
+		name := regexp.MustCompile(`(?i)\b` + strings.Replace(field, "_", "_?", 1) + `\b`) // xAI: presencePenalty
+		switch {
+		case !isSent || !name.MatchString(refusal):
+		case ofValue.MatchString(refusal):
+			return setting{field, value}, true
+		default:
+			return setting{field, nil}, true
+		}
+	}
+	return setting{}, false
+}
 
 // adapt returns a profile by which the request is written without what the host refused, nil if the reason of the
 // failure is unknown. Hosts have no codes for these reasons, only texts.
@@ -40,12 +57,16 @@ func (d *draft) adapt(failure *Error) *Profile {
 		return refusal.MatchString(failure.Message) && name.MatchString(failure.Message)
 	}
 	p := *d.profile
+	effort := setting{effortField, d.wantedEffort}
+	refused, isSampling := d.refusedSampling(failure.Message)
 	switch {
 	case !failure.refusesInput():
 		return nil
-	case isRefused(effortName) && !slices.Contains(p.RefusedEfforts, d.wantedEffort) &&
-		(sent("reasoning_effort") || sent("reasoning")) && !strings.Contains(failure.Message, "tools"):
-		p.RefusedEfforts = append(slices.Clip(p.RefusedEfforts), d.wantedEffort)
+	case isRefused(effortName) && !p.hasRefused(effort) &&
+		(sent(effortField) || sent("reasoning") || sent("thinking")) && !strings.Contains(failure.Message, "tools"):
+		p.refuse(effort)
+	case isSampling && refusal.MatchString(failure.Message):
+		p.refuse(refused)
 	case d.endpoint == Responses:
 		return nil
 	case failure.needsMaxTokens() && !sent(p.tokenField()):
@@ -60,10 +81,6 @@ func (d *draft) adapt(failure *Error) *Profile {
 		p.Reasoning, p.AllReasoning, p.FillThoughts = reasoningContent, true, true
 	case isRefused(stopName) && sent("stop"):
 		p.NoStop = true
-	case isRefused(samplingName) && !p.NoTemperature && (sent("temperature") || sent("top_p")):
-		p.NoTemperature = true
-	case isRefused(penaltyName) && !p.NoPenalties && (sent("presence_penalty") || sent("frequency_penalty")):
-		p.NoPenalties = true
 	case isRefused(choiceName) && d.fields["tool_choice"] == "none": // DeepSeek
 		p.NoneDrops = true
 	case isRefused(choiceName) && sent("tool_choice"): // DeepSeek and Qwen while they think
@@ -76,6 +93,12 @@ func (d *draft) adapt(failure *Error) *Profile {
 		return nil
 	}
 	return &p
+}
+
+// refuse remembers a refused setting.
+func (p *Profile) refuse(s setting) {
+	p.Refused = append(slices.Clip(p.Refused), s)
+	p.Refused = p.Refused[max(0, len(p.Refused)-maxRefused):]
 }
 
 // badGrammar matches the errors of llama.cpp, and of programs built on it, about a tool's schema that cannot become a

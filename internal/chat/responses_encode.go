@@ -74,8 +74,8 @@ func (d *draft) encodeResponses(r *Request, rule modelRule) error {
 	}
 	effort := d.effort(r)
 	if rule.samplingWith(effort) {
-		set(d, "temperature", r.Temperature)
-		set(d, "top_p", r.TopP)
+		d.setSampling("temperature", r.Temperature)
+		d.setSampling("top_p", r.TopP)
 	}
 	if effort != "" {
 		d.fields["reasoning"] = map[string]string{"effort": effort}
