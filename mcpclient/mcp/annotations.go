@@ -24,14 +24,20 @@ func (a *Annotations) UnmarshalJSON(data []byte) error {
 	type annotations Annotations
 	read := struct {
 		*annotations
-		Audience json.RawMessage `json:"audience"`
-		Priority json.RawMessage `json:"priority"`
+		Audience     json.RawMessage `json:"audience"`
+		Priority     json.RawMessage `json:"priority"`
+		LastModified json.RawMessage `json:"lastModified"`
 	}{annotations: (*annotations)(a)}
 	if err := json.Unmarshal(data, &read); err != nil {
 		return err
 	}
-	a.Audience = audienceOf(read.Audience)
+	if one, ok := jsonrpc.String(read.Audience); ok && one != "" {
+		a.Audience = []string{one}
+	} else {
+		a.Audience = stringsOf(read.Audience)
+	}
 	a.Priority = floatOf(read.Priority)
+	a.LastModified, _ = jsonrpc.String(read.LastModified)
 	return nil
 }
 
@@ -45,11 +51,8 @@ func decodeAnnotations(raw []byte) (*Annotations, bool) {
 	return a, err == nil
 }
 
-// audienceOf reads a list of strings, or one string for a list of one.
-func audienceOf(raw []byte) (all []string) {
-	if one, ok := jsonrpc.String(raw); ok && one != "" {
-		return []string{one}
-	}
+// stringsOf reads a list of strings, nil for anything else.
+func stringsOf(raw []byte) (all []string) {
 	if json.Unmarshal(raw, &all) != nil {
 		return nil
 	}
@@ -68,7 +71,7 @@ type Icon struct {
 const maxSizes = 64
 
 // UnmarshalJSON implements [json.Unmarshaler]. Sizes may be one string with blanks between them, as
-// in drafts of revision 2025-11-25.
+// in drafts of revision 2025-11-25; in any other form they are left out.
 func (i *Icon) UnmarshalJSON(data []byte) error {
 	type members Icon
 	*i = Icon{}
@@ -79,12 +82,9 @@ func (i *Icon) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &read); err != nil {
 		return err
 	}
-	if len(read.Sizes) == 0 {
-		return nil
-	}
 	text, ok := jsonrpc.String(read.Sizes)
 	if !ok {
-		return json.Unmarshal(read.Sizes, &i.Sizes)
+		i.Sizes = stringsOf(read.Sizes)
 	}
 	for size := range strings.FieldsSeq(text) {
 		if len(i.Sizes) == maxSizes {
