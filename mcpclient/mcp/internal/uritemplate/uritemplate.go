@@ -42,6 +42,8 @@ var (
 	variable = regexp.MustCompile(`^((?:\w|%[0-9A-Fa-f]{2})+(?:\.(?:\w|%[0-9A-Fa-f]{2})+)*)(?::([1-9]\d{0,3})|\*)?$`)
 )
 
+var errTooLong = fmt.Errorf("expands to more than %d bytes", MaxExpansion)
+
 // Expand fills in the variables of a template. A variable without a value expands to nothing.
 // Characters that a URI does not allow are percent-encoded as UTF-8.
 func Expand(template string, values map[string]string) (string, error) {
@@ -54,7 +56,9 @@ func Expand(template string, values map[string]string) (string, error) {
 		if strings.Contains(literal, "}") {
 			return "", errors.New(`a "}" without a "{"`)
 		}
-		out = appendEncoded(out, literal, true)
+		if out = appendEncoded(out, literal, true); len(out) > MaxExpansion {
+			return "", errTooLong
+		}
 		if !found {
 			break
 		}
@@ -105,7 +109,7 @@ func appendExpression(out []byte, text string, values map[string]string) ([]byte
 		}
 		out = appendEncoded(out, value, op.reserved)
 		if len(out) > MaxExpansion {
-			return nil, fmt.Errorf("expands to more than %d bytes", MaxExpansion)
+			return nil, errTooLong
 		}
 	}
 	return out, nil

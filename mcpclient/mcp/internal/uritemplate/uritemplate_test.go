@@ -59,6 +59,7 @@ func TestExpandRefuses(t *testing.T) {
 func TestExpandIsBounded(t *testing.T) {
 	half := map[string]string{"a": strings.Repeat("x", MaxExpansion/2)}
 	check.Equal(t, "bytes at the bound", len(check.Value(Expand("{a}{a}", half))(t)), MaxExpansion)
+	check.Text(t, check.Err(Expand("{a}{a}x", half)), "more than 1048576 bytes")
 	check.Text(t, check.Err(Expand("{a}{a"+strings.Repeat(",a", 4000)+"}", half)), "more than 1048576 bytes")
 }
 
