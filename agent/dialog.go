@@ -228,7 +228,7 @@ func (d *dialog) recordReply(q *model.Request, r *reply, end *ModelEnd, final bo
 	if isOutput || mayBeOutput {
 		r.output, _ = d.engine.parseOutput(r.text) // complaint tells the model the error
 	}
-	r.repair = !final && r.stop == nil && d.engine.needsRepair(r)
+	r.repair = !final && d.engine.needsRepair(r)
 	change := &ledger.Responded{
 		Message: r.message, Calls: d.newCalls(r.calls), Finish: r.finish, Endpoint: r.endpoint,
 		Usage: r.usage, Repair: r.repair, Estimated: r.estimated,

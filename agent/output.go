@@ -14,6 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/agent/internal/reminder"
+	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/internal/toolschema"
@@ -40,8 +41,8 @@ var ErrNoOutput = errors.New("model gave no output")
 // a tool final_answer, which gets a prefix if another tool has that name.
 //
 // The model is told what is wrong with invalid output. An invalid call costs a turn; invalid
-// text is requested again, at most twice. At a limit the model has one more try. After that the
-// error matches [ErrNoOutput].
+// text is requested again, at most twice, but not a refusal. At a limit the model has one more try.
+// After that the error matches [ErrNoOutput].
 //
 // If the run waits for a person the error matches [ErrWaiting]. The schema is stored with the run, so that
 // [Recover] and [Agent.Resume] bring it to the same end: [Result.Output] is then the JSON of the output,
@@ -201,8 +202,9 @@ func (e *engine) callOutput() json.RawMessage {
 
 // needsRepair reports whether the model has to be asked for a corrected reply.
 func (e *engine) needsRepair(r *reply) bool {
-	continues := r.output != nil || len(r.calls) > 0
-	return e.agent.output != nil && !continues && e.rec.state.Repairs < maxRepairs
+	isGood := r.output != nil || len(r.calls) > 0
+	isFinal := r.stop != nil || r.finish == model.FinishRefusal
+	return e.agent.output != nil && !isGood && !isFinal && e.rec.state.Repairs < maxRepairs
 }
 
 // finish records the end of a run that has an output: the JSON of structured output, which may be a
@@ -219,5 +221,8 @@ func (e *engine) finish(text string, structured json.RawMessage, why StopReason,
 
 // noOutputError is the error of a run that ends with text.
 func (e *engine) noOutputError(text string) error {
+	if e.rec.state.Finish == model.FinishRefusal {
+		return fmt.Errorf("turn %d: %w: it refused: %.200q", e.rec.state.Turn, ErrNoOutput, text)
+	}
 	return fmt.Errorf("turn %d: %w in the requested form; it said %.200q", e.rec.state.Turn, ErrNoOutput, text)
 }

@@ -175,6 +175,7 @@ func TestAsByFormat(t *testing.T) {
 		"does not fit":  {[]string{`{"role":"assistant","content":"{\"city\":1,\"wind\":[]}"}`, good}, run.Limits{}, agent.StopOutput, nil, "wind"},
 		"in words":      {[]string{words, words, good}, run.Limits{}, agent.StopOutput, nil, "not a JSON object"},
 		"only in words": {[]string{words}, run.Limits{}, "", agent.ErrNoOutput, "not a JSON object"},
+		"refused":       {[]string{`{"role":"assistant","content":null,"refusal":"No."}`, good}, run.Limits{}, "", agent.ErrNoOutput, "go"},
 		"at a limit":    {[]string{calls, good}, run.Limits{Turns: 1}, agent.StopMaxTurns, nil, "Answer now"},
 	} {
 		t.Run(name, func(t *testing.T) {
