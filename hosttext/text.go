@@ -206,10 +206,13 @@ func JSONLine(text string) string {
 }
 
 // EscapeJSON returns the same JSON value with an escape for each invisible character, and for each
-// space except the normal one. It keeps line breaks and tabs between tokens.
+// space except the normal one. It keeps line breaks and tabs between tokens, and drops carriage returns there.
 func EscapeJSON(text string) string {
 	var b strings.Builder
 	for _, r := range text {
+		if r == '\r' {
+			continue // JSON has none within a string
+		}
 		if r == '\n' || r == '\t' || isVisible(r) {
 			b.WriteRune(r)
 			continue
