@@ -95,12 +95,15 @@ func TestTimeouts(t *testing.T) {
 	check.That(t, status == statusFine && out == "user:\n  fine\n" && stderr == "", "got %d, %s%s, want the prompt", status, out, stderr)
 }
 
-// TestBreaches shows what a server does wrong in a call.
+// TestBreaches shows what a server does wrong in a call, and with -server-log what it logs.
 func TestBreaches(t *testing.T) {
 	t.Parallel()
 	file := servers(`"w":{"command":"SELF","env":{"MCPCHAIN_INSPECT_ROLE":"breaches"}}`)
-	status, out, stderr := inspectFile(t, file, "-call", "any")
-	check.That(t, status == statusFine && out == "done\n", "got %d, %q, want the answer", status, out)
+	const logged = "mcpchain: log of the server \"w\", db: warning: {\"slow\":\"\\u001b[2J\"}\n"
+	status, out, stderr := inspectFile(t, file, "-call", "any", "-server-log", "info")
+	check.That(t, status == statusFine && out == "done\n" && strings.Contains(stderr, logged), "got %d, %q and %s, want the answer, and %s", status, out, stderr, logged)
+	status, out, stderr = inspectFile(t, file, "-call", "any")
+	check.That(t, status == statusFine && out == "done\n" && !strings.Contains(stderr, "slow"), "got %d, %q and %s, want the answer alone", status, out, stderr)
 	for _, want := range []string{"response to a request that was never sent", "99", "refused a malformed request of the server", "method=elicitation/create", "requested schema"} {
 		check.Contains(t, "", stderr, want)
 	}

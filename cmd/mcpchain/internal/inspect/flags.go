@@ -15,6 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/answers"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
 	"github.com/mcpchain/mcpchain/internal/models"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // options are the settings from the command line.
@@ -29,8 +30,9 @@ type options struct {
 	budget    int64 // most tokens of all tools in a request; 0: no limit
 	revisions cli.Revisions
 
-	signIn bool
-	tokens string // folder of the tokens of sign-ins; "" means the user's
+	signIn    bool
+	serverLog mcp.LogLevel // from which log messages of servers are shown; "": none
+	tokens    string       // folder of the tokens of sign-ins; "" means the user's
 
 	call, read, prompt string            // the tool, resource or prompt to request; at most one is set
 	arguments          json.RawMessage   // for the tool
@@ -64,6 +66,13 @@ func declare(getenv func(string) string) (*cli.Command, *options) {
 		flags.Var(o.answers, "answer", answers.Usage)
 		flags.BoolVar(&o.signIn, "sign-in", false, "sign in to the servers that require it, in a browser here or on another device")
 		flags.BoolVar(&o.json, "json", false, "write JSON: the report with all definitions, or the answer of the server")
+		flags.Func("server-log", "show log messages of servers from this `level` on, on standard error: debug, info, notice, warning, error; default: none",
+			func(text string) error {
+				if o.serverLog = mcp.LogLevel(text); !o.serverLog.Known() {
+					return errors.New("want debug, info, notice, warning or error")
+				}
+				return nil
+			})
 		flags.Int64Var(&o.budget, "tool-budget", 0, "fail if the tools of all servers take more `tokens` than this in each request to a model; default: no limit")
 		flags.StringVar(&o.profile, "profile", "", "show the definitions of tools for one `provider`, or for all: all, "+profileNames())
 	})

@@ -94,7 +94,7 @@ func (p *program) run(ctx context.Context, args []string) int {
 	if err != nil {
 		return p.fail(statusUsage, err)
 	}
-	asked := &questions{w: p.err}
+	asked := &questions{w: p.err, logLevel: o.serverLog}
 	if o.action() {
 		if err := r.checkOneServer(); err != nil {
 			return p.fail(statusUsage, err)
@@ -115,7 +115,10 @@ func (p *program) run(ctx context.Context, args []string) int {
 	if err != nil {
 		return p.fail(statusMissing, err)
 	}
-	defer func() { _ = tools.Close() }()
+	defer func() {
+		asked.awaitLog(ctx)
+		_ = tools.Close()
+	}()
 	if o.action() {
 		return p.makeRequest(ctx, r, tools, asked, o)
 	}

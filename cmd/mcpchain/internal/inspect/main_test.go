@@ -118,7 +118,9 @@ func play(in io.Reader, out io.Writer, tool string, answer func(method string, i
 		switch {
 		case m.ID == nil:
 		case m.Method == "initialize":
-			fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"tasks":{"requests":{"tools":{"call":{}}}}},"serverInfo":{"name":"w","version":"1"}}}`+"\n", m.ID)
+			fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"logging":{},"tools":{},"tasks":{"requests":{"tools":{"call":{}}}}},"serverInfo":{"name":"w","version":"1"}}}`+"\n", m.ID)
+		case m.Method == "logging/setLevel":
+			fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"result":{}}`+"\n", m.ID)
 		case m.Method == "server/discover":
 			fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`+"\n", m.ID)
 		case m.Method == "tools/list":
@@ -135,6 +137,7 @@ func breaches(in io.Reader, out io.Writer) {
 	play(in, out, `{"name":"any","inputSchema":{"type":"object"}}`, func(method string, id json.RawMessage) {
 		if method == "tools/call" {
 			call = id
+			fmt.Fprintln(out, `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"warning","logger":"db","data":{"slow":"\u001b[2J"}}}`)
 			fmt.Fprintln(out, `{"jsonrpc":"2.0","id":99,"result":{}}`)
 			fmt.Fprintln(out, `{"jsonrpc":"2.0","id":"form","method":"elicitation/create","params":{"message":"Who?","requestedSchema":{"type":"array"}}}`)
 			return

@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"strconv"
@@ -19,18 +20,25 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// maxQuestions bounds the questions that are shown.
-const maxQuestions = 20
+// Bounds of what servers say.
+const (
+	maxQuestions = 20   // that are shown
+	maxLogged    = 1000 // log messages that are shown
+
+	logGrace = 200 * time.Millisecond // in which log messages may follow the answer
+)
 
 // questions shows the questions of servers. It answers forms that -answer completes, and
 // declines everything else.
 type questions struct {
-	given map[string]answers.Answers // by server
+	given    map[string]answers.Answers // by server
+	logLevel mcp.LogLevel               // of the log messages to show; "": none
 
 	mu       sync.Mutex // guards the following fields, and is held while a question or a warning is written
 	w        io.Writer
 	shown    int // number of questions that were asked
 	declines int // number of questions that were declined
+	logged   int // number of log messages
 
 	progressed time.Time // when progress was shown last
 }
@@ -38,11 +46,51 @@ type questions struct {
 // options returns the options for the connection to a server. They declare roots, elicitation and sampling, because
 // some servers list tools only for clients with these.
 func (q *questions) options(server string) *mcpclient.Options {
-	return &mcpclient.Options{
+	o := &mcpclient.Options{
 		Logger:      cli.Warnings(q.warn).With("server", server),
 		Roots:       []mcp.Root{},
 		Elicitation: mcp.ElicitationFunc(q.elicit),
 		Sampling:    mcp.SamplingFunc(q.sample),
+		LogLevel:    q.logLevel,
+	}
+	if q.logLevel != "" {
+		o.OnNotification = func(n *mcp.Notification) { q.log(server, n) }
+	}
+	return o
+}
+
+// log shows a log message of a server.
+func (q *questions) log(server string, n *mcp.Notification) {
+	var m mcp.LogMessage
+	if n.Method != "notifications/message" || json.Unmarshal(n.Params, &m) != nil {
+		return
+	}
+	var text string
+	if json.Unmarshal(m.Data, &text) != nil {
+		text = string(m.Data)
+	}
+	from := quoted([]string{server})
+	if m.Logger != "" {
+		from += ", " + m.Logger
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	switch q.logged++; {
+	case q.logged <= maxLogged:
+		_, _ = fmt.Fprintf(q.w, "mcpchain: log of the server %s: %s: %s\n", line(from), line(string(m.Level)), line(text))
+	case q.logged == maxLogged+1:
+		_, _ = fmt.Fprintln(q.w, "mcpchain: further log messages are not shown")
+	}
+}
+
+// awaitLog waits for log messages that follow the answer, if they are shown.
+func (q *questions) awaitLog(ctx context.Context) {
+	if q.logLevel == "" {
+		return
+	}
+	select {
+	case <-time.After(logGrace):
+	case <-ctx.Done():
 	}
 }
 
