@@ -15,6 +15,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/adapter/approval"
+	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/compact"
 	"github.com/mcpchain/mcpchain/agent/model"
@@ -133,6 +134,7 @@ func TestActiveWithoutWaits(t *testing.T) {
 		"the caller leaves":           {person: reply, leave: 5 * time.Minute, calls: []run.Part{poll(2), work(40)}},
 		"of a sub-agent":              {person: reply, below: true, calls: []run.Part{poll(1), work(40)}, want: 40 * time.Second},
 		"before a sub-agent calls":    {person: allow, below: true, calls: []run.Part{work(40)}, want: 40 * time.Second},
+		"before a function calls":     {person: allow, calls: []run.Part{toolCall("", "pass", `{"seconds":40}`)}, want: 40 * time.Second},
 	} {
 		synctestRun(t, name, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
@@ -144,13 +146,18 @@ func TestActiveWithoutWaits(t *testing.T) {
 			s.addTool("poll", pollNames)
 			o := inEra(eras[0])
 			o.ClientOptions.Elicitation = tt.host
+			type seconds struct {
+				Seconds int `json:"seconds"`
+			}
+			work := adapter.Func("work", "", func(_ context.Context, in seconds) (string, error) {
+				time.Sleep(time.Duration(in.Seconds) * time.Second)
+				return "done", nil
+			}, nil)
+			pass := adapter.Func("pass", "", func(ctx context.Context, in seconds) (string, error) {
+				return work.Catalog(profile.Plain).Call(ctx, lcCall("x", "work", fmt.Sprintf(`{"seconds":%d}`, in.Seconds))).Text, nil
+			}, nil)
 			opts := agent.Options{
-				Tools: []adapter.Source{s.box(t, o), adapter.Func("work", "", func(_ context.Context, in struct {
-					Seconds int `json:"seconds"`
-				}) (string, error) {
-					time.Sleep(time.Duration(in.Seconds) * time.Second)
-					return "done", nil
-				}, nil)},
+				Tools:          []adapter.Source{s.box(t, o), work, pass},
 				ParallelWrites: true, Person: tt.person, Limits: run.Limits{Active: time.Minute}, Durable: agent.Durable{Store: record.NewMemory()},
 			}
 			a := newAgent(t, play(uses(tt.calls...), says("enough")), &opts)

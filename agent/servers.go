@@ -37,7 +37,7 @@ func (s *servers) withCaller(ctx context.Context) context.Context {
 
 // onDelay shows why a call is not sent yet.
 func (s *servers) onDelay(ctx context.Context, why string) {
-	if call, ok := ctx.Value(callKey{}).(*Call); ok {
+	if call, _ := ctx.Value(callKey{}).(*Call); call != nil {
 		s.rec.show(&ToolProgress{Call: *call, Progress: mcp.Progress{Message: why}})
 	}
 }
@@ -114,7 +114,7 @@ func (s *servers) newQuestion(call string, round *mcp.InputRequired, key string)
 }
 
 // approver returns the function that decides on a call, Options.Person.Approve or the toolset's, and
-// emits the decision. It is nil if every call may run.
+// emits the decision. It is nil if every call may run. A function of the program may ask in its own call.
 func (s *servers) approver(next approval.Func) approval.Func {
 	ask := s.agent.opts.Person.Approve
 	if ask == nil {
@@ -130,6 +130,9 @@ func (s *servers) approver(next approval.Func) approval.Func {
 		call := Call{
 			Turn: s.rec.state.Turn, ID: a.Call.ID, Name: a.Name, Arguments: string(a.Arguments),
 			Server: a.Server, Tool: a.Definition.Name,
+		}
+		if asking, _ := ctx.Value(callKey{}).(*Call); asking != nil {
+			defer s.holdClock(asking)()
 		}
 		var decision approval.Decision
 		err := guard("approve callback", func() (err error) {
@@ -168,8 +171,8 @@ func enclosingRuns(ctx context.Context) int {
 	return depth
 }
 
-// callKey is the context key of the tool call, a *Call. The context of a handler has it if the
-// server's request can belong to no other call.
+// callKey is the context key of the tool call of the turn, a *Call, nil outside of its calls. The context of a handler has
+// it if the server's request can belong to no other call.
 type callKey struct{}
 
 // asker returns the server that asks a handler, and the tool call, nil if that is unknown.

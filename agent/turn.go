@@ -70,6 +70,7 @@ func newTurn(e *engine) *turn {
 	t.sender = &sender{shared: all, engine: e, tools: t.tools, servers: t.servers, results: kept, searcher: &searcher{all}}
 	t.decisions = &decisions{shared: all, tools: t.tools, sender: t.sender, slab: slab[ledger.Decided]{n: n}}
 	ctx := context.WithValue(e.ctx, depthKey{}, enclosingRuns(e.ctx)+1)
+	ctx = context.WithValue(ctx, callKey{}, (*Call)(nil)) // not the call that this run is for
 	ctx = cost.WithAccount(ctx, e.account())
 	t.scope.ctx, t.scope.cancel = context.WithCancelCause(t.servers.withCaller(ctx))
 	return t
