@@ -73,7 +73,11 @@ func (t *Transport) authorize(req *http.Request, tok *token) error {
 	if tok.Type != "DPoP" {
 		return nil
 	}
-	proof, err := t.dpop.proof(req.Method, req.URL.String(), tok.Access, nil)
+	var algorithms []string
+	if tok.ProofAlg != "" {
+		algorithms = []string{tok.ProofAlg}
+	}
+	proof, err := t.dpop.proof(req.Method, req.URL.String(), tok.Access, algorithms)
 	if err != nil {
 		return err
 	}

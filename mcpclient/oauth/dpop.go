@@ -78,7 +78,7 @@ func publicJWK(key crypto.Signer) (map[string]string, error) {
 }
 
 // proof signs a proof for one request, with the latest nonce of its server. token is empty for
-// requests to the authorization server, and algorithms are empty if the server names none.
+// requests to the authorization server, and algorithms are empty if that names none.
 func (d *dpopState) proof(method, target, token string, algorithms []string) (string, error) {
 	alg, err := algorithmFor(d.key, algorithms)
 	if err != nil {

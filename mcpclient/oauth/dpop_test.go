@@ -5,6 +5,7 @@ import (
 	"crypto/ed25519"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/rsa"
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
@@ -176,6 +177,26 @@ func TestDPoPKeyOfStoredTokens(t *testing.T) {
 		opts.DPoP = newKey(t)
 		w.mustCall(w.transport(opts))
 		check.Equal(t, "sign-ins with another key", len(w.asked), 2)
+	})
+}
+
+// TestDPoPAlgorithm: the server gets proofs of an algorithm that its authorization server takes, also from a stored token.
+func TestDPoPAlgorithm(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.scheme, w.meta["dpop_signing_alg_values_supported"] = "DPoP", []string{"PS256"}
+		w.pages["as.test/token"] = func(rw http.ResponseWriter, _ *http.Request) {
+			w.set(func() { w.issueLocked(rw, &issued{issuer: issuerOne, resource: serverURL}, "DPoP") })
+		}
+		opts := w.options()
+		opts.DPoP = check.Value(rsa.GenerateKey(rand.Reader, 2048))(t)
+		w.mustCall(w.transport(opts))
+		w.mustCall(w.transport(opts))
+		for _, req := range w.seen[1:] { // the first has no token
+			proof, _, err := jwt.NewParser().ParseUnverified(req.Header.Get("Dpop"), jwt.MapClaims{})
+			check.Must(t, err)
+			check.Equal[any](t, "algorithm", proof.Header["alg"], "PS256")
+		}
+		check.Equal(t, "requests", len(w.seen), 3)
 	})
 }
 

@@ -105,6 +105,7 @@ type token struct {
 	Requested  []string  `json:"requested,omitempty"`  // all scopes requested so far
 	ClientID   string    `json:"client_id,omitempty"`  // the client it was issued to
 	Thumbprint string    `json:"thumbprint,omitempty"` // the thumbprint of the DPoP key; empty for a bearer token
+	ProofAlg   string    `json:"proof_alg,omitempty"`  // the algorithm of DPoP proofs that its issuer took; may be empty
 }
 
 // Format writes the type, the granted scopes and the expiry, whatever the verb.

@@ -141,7 +141,11 @@ func (t *Transport) newToken(got *tokenAnswer, s *site, client string, requested
 		if t.opts.DPoP == nil {
 			return nil, fmt.Errorf("%s gave a token for DPoP: set Options.DPoP", where)
 		}
-		tok.Type, tok.Thumbprint = "DPoP", t.dpop.thumbprint
+		alg, err := algorithmFor(t.opts.DPoP, s.meta.DPoPSigningAlgs)
+		if err != nil {
+			return nil, fmt.Errorf("DPoP: %w", err)
+		}
+		tok.Type, tok.Thumbprint, tok.ProofAlg = "DPoP", t.dpop.thumbprint, alg.Alg()
 	default:
 		return nil, fmt.Errorf("%s gave a token of type %q, want Bearer or DPoP", where, cut(got.TokenType))
 	}
