@@ -82,6 +82,7 @@ func (c *Client) assembleConnector() {
 	c.standalone = standaloneStream{
 		peer:     &c.peer,
 		sessions: c.sessions,
+		ping:     c.wire.ping,
 		stale:    func() { c.subscriptions.publish(mcp.Change{Kind: mcp.Stale}) },
 	}
 }

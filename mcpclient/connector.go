@@ -23,7 +23,7 @@ type connector struct {
 	negotiator  negotiator
 	connections atomic.Int64 // number of connections dialed
 	direct      pipeline
-	wire        *roundTripper // sends pings, which middleware must not delay
+	wire        *roundTripper // sends pings
 
 	sessions      *sessions
 	subscriptions *subscriptions
@@ -180,11 +180,10 @@ func (c *connector) isIdle(l *link) bool {
 }
 
 // isResponding pings the server, and returns false if it gives no answer in time although nothing
-// else is in progress. It uses no middleware, which could delay the ping.
+// else is in progress.
 func (c *connector) isResponding(ctx context.Context, l *link, within time.Duration) bool {
 	ping, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	r := &request{method: c.current().pingMethod()}
-	_, err := c.wire.roundTrip(ping, r, &callOptions{noCancelNotice: true})
+	err := c.wire.ping(ping)
 	return err == nil || ping.Err() == nil || ctx.Err() != nil || !c.isIdle(l)
 }

@@ -63,6 +63,12 @@ func (w *roundTripper) roundTrip(ctx context.Context, r *request, o *callOptions
 	return response{result: answer.Result, session: flight.session(l)}, nil
 }
 
+// ping returns nil if the server responds. It uses no middleware, which could delay it.
+func (w *roundTripper) ping(ctx context.Context) error {
+	_, err := w.roundTrip(ctx, &request{method: w.peer.current().pingMethod()}, &callOptions{noCancelNotice: true})
+	return err
+}
+
 // chooseEra returns the era of a request: its own, that of the session for which it has waited, or the
 // current one.
 func (w *roundTripper) chooseEra(r *request) era {

@@ -97,6 +97,8 @@ func (s *sessionServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case m.Method == "initialize":
 		w.Header().Set("Mcp-Session-Id", s.start())
 		fmt.Fprintf(jsonWriter(w), `{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"logging":{}},"serverInfo":{"name":"peer","version":"1"}}}`, m.ID)
+	case !known && s.vague && r.Method == http.MethodGet:
+		http.Error(w, "Invalid or missing session ID", http.StatusBadRequest)
 	case !known && s.vague:
 		refuse(w, http.StatusBadRequest, `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Bad Request: No valid session ID provided"}}`)
 	case !known:
@@ -208,12 +210,35 @@ func TestSessionLost(t *testing.T) {
 	})
 }
 
+// A stream that the server refuses from the start may be that of a lost session, or one that the server does not have.
+func TestStandaloneStreamOfLostSession(t *testing.T) {
+	for name, session := range map[string]string{"lost": "s-2", "no stream": "s-1"} {
+		t.Run(name, func(t *testing.T) {
+			watching(t, func(t *testing.T, c *mcpclient.Client, s *sessionServer) {
+				s.instead = func(w http.ResponseWriter, r *http.Request, _ message) bool {
+					has := r.Method != http.MethodGet || session == "s-2"
+					if !has {
+						w.WriteHeader(http.StatusNotFound)
+					}
+					return !has
+				}
+				if session == "s-2" {
+					s.forget()
+				}
+				subscribed(t, t.Context(), c, onTools)
+				time.Sleep(time.Minute)
+				check.Equal(t, "session", c.SessionID(), session)
+			})
+		})
+	}
+}
+
 // Some servers report a forgotten session with another status.
 func TestSessionLostVaguely(t *testing.T) {
 	inSession(t, func(t *testing.T, c *mcpclient.Client, s *sessionServer) {
 		s.vague = true
 		s.forget()
-		wantTools(t, t.Context(), c, "a")
+		check.Must(t, c.Notify(t.Context(), "notifications/acme", nil))
 		s.forget()
 		check.Is(t, check.Err(c.CallTool(t.Context(), "a", nil)), mcpclient.ErrSessionLost)
 		check.Equal(t, "session", c.SessionID(), "s-3")
@@ -285,12 +310,15 @@ func TestSessionLostAgain(t *testing.T) {
 
 // The standalone stream ends because the server has forgotten the session.
 func TestSessionLostWhileIdle(t *testing.T) {
-	inSession(t, func(t *testing.T, c *mcpclient.Client, s *sessionServer) {
-		s.forget()
-		close(s.says("s-1"))
-		time.Sleep(10 * time.Second)
-		check.Equal(t, "session", c.SessionID(), "s-2")
-	})
+	for _, vague := range []bool{false, true} {
+		inSession(t, func(t *testing.T, c *mcpclient.Client, s *sessionServer) {
+			s.vague = vague
+			s.forget()
+			close(s.says("s-1"))
+			time.Sleep(10 * time.Second)
+			check.Equal(t, "session", c.SessionID(), "s-2")
+		})
+	}
 }
 
 // A call whose context ends does not end the renewal of the session.

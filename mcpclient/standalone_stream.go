@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/backoff"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
 )
 
@@ -22,7 +23,8 @@ const (
 type standaloneStream struct {
 	*peer
 	sessions *sessions
-	stale    func() // messages of the server may have been lost
+	ping     func(context.Context) error // decides whether the session is lost
+	stale    func()                      // messages of the server may have been lost
 
 	handshakeTime atomic.Int64 // nanoseconds that the latest handshake took
 
@@ -114,13 +116,20 @@ func (s *standaloneStream) listen(ctx context.Context, l *link, onReady func()) 
 	onReady()
 	l.logPanic(err)
 	if err != nil && ctx.Err() == nil {
-		s.onEnd(err)
+		s.onEnd(ctx, err, wasOpen)
 	}
 }
 
 // onEnd is called when the standalone stream has ended for good. The server may have forgotten
-// the session while there were no calls.
-func (s *standaloneStream) onEnd(err error) {
+// the session while there were no calls. If the stream was never open, the server may have none: then a ping decides.
+func (s *standaloneStream) onEnd(ctx context.Context, err error, wasOpen bool) {
+	if _, lost := lostSessionID(err); lost && !wasOpen {
+		ping, cancel := context.WithTimeout(backoff.Unattended(ctx), renewTimeout)
+		defer cancel()
+		if err = s.ping(ping); err == nil {
+			return
+		}
+	}
 	recent := s.sessions.renewals.Pause(renewPause) > 0
 	if !s.sessions.renewIfLost(err) || recent {
 		s.log.Warn("the server's standalone stream ended", "error", err)

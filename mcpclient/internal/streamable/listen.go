@@ -21,7 +21,6 @@ func (c *conn) Listen(ctx context.Context, sent *wire.Message, open func(resumed
 	x := c.exchanges.begin(ctx, m)
 	defer x.end()
 	s := &eventStream{conn: c, header: m.header, session: m.session}
-	wasOpen := false
 	var opening context.Context = x
 	for x.Err() == nil {
 		body, err := s.open(opening)
@@ -29,11 +28,10 @@ func (c *conn) Listen(ctx context.Context, sent *wire.Message, open func(resumed
 		switch {
 		case err == nil:
 			open(s.lastID != "")
-			wasOpen = true
 			s.listen(body, deliver)
 			s.resetIfLasted()
 		case isPermanent(err) && x.Err() == nil:
-			if status, ok := errors.AsType[*statusError](err); ok && status.meansNoStream(wasOpen) {
+			if status, ok := errors.AsType[*statusError](err); ok && status.meansNoStream() {
 				return nil
 			}
 			return err

@@ -28,11 +28,8 @@ func (c *conn) deliverFailure(resp *http.Response, m *message, deliver func([]by
 		return failure
 	}
 	failure.rpc = rpc
-	switch {
-	case rpc.Code == mcp.CodeMethodNotFound:
+	if rpc.Code == mcp.CodeMethodNotFound {
 		failure.session = "" // the status 404 is that of the method
-	case meansLostSession(failure.Status, rpc):
-		failure.session = resp.Request.Header.Get(sessionHeader)
 	}
 	if (results.OnlyModern(rpc) || !failure.concernsMore(m.sent.Opens)) && deliver(failure.raw) {
 		return nil
@@ -43,11 +40,22 @@ func (c *conn) deliverFailure(resp *http.Response, m *message, deliver func([]by
 // codeServerError is the first of the codes that JSON-RPC leaves to servers.
 const codeServerError = -32000
 
-// meansLostSession reports whether an answer means that the server does not know the session. The
-// status should be 404, but servers modelled on the examples of the TypeScript SDK answer 400 with
-// "No valid session ID provided".
-func meansLostSession(status int, err *mcp.RPCError) bool {
-	return status == http.StatusBadRequest && err.Code == codeServerError && strings.Contains(strings.ToLower(err.Message), "session")
+// meansLostSession reports whether a response means that the server does not know the session: after its end the server "MUST
+// respond to requests containing that session ID with HTTP 404 Not Found" (2025-11-25 transports). But servers modelled on the
+// examples of the TypeScript SDK answer 400: a POST with the error "No valid session ID provided", a GET with a text.
+func meansLostSession(status int, body []byte) bool {
+	if status != http.StatusBadRequest {
+		return status == http.StatusNotFound
+	}
+	text := string(body)
+	if answer, err := jsonrpc.Parse(body); err == nil {
+		rpc, err := results.Error(answer.Error, strings.Clone)
+		if err != nil || rpc.Code != codeServerError {
+			return false
+		}
+		text = rpc.Message
+	}
+	return strings.Contains(strings.ToLower(text), "session")
 }
 
 // statusError is the error of a response whose status is not 2xx.
@@ -60,12 +68,11 @@ type statusError struct {
 	hadCredentials bool          // the request had credentials
 }
 
-// statusError reads the body of a failed response. A 404 to a request in a session means that the session is lost: after its
-// end the server "MUST respond to requests containing that session ID with HTTP 404 Not Found" (2025-11-25 transports).
+// statusError reads the body of a failed response.
 func (c *conn) statusError(resp *http.Response) *statusError {
 	raw := readErrorBody(resp.Body)
 	lost := ""
-	if resp.StatusCode == http.StatusNotFound {
+	if meansLostSession(resp.StatusCode, raw) {
 		lost = resp.Request.Header.Get(sessionHeader)
 	}
 	wait, _ := backoff.RetryAfter(resp.Header, time.Now())
@@ -125,8 +132,8 @@ func (e *statusError) concernsMore(opens bool) bool {
 	return e.session != ""
 }
 
-// meansNoStream reports whether the server says that it has no standalone stream. A 404 says so, too. But after the stream
-// wasOpen in a session, it says that this session is lost.
-func (e *statusError) meansNoStream(wasOpen bool) bool {
-	return e.Status == http.StatusMethodNotAllowed || e.Status == http.StatusNotFound && !(wasOpen && e.session != "")
+// meansNoStream reports whether the server says that it has no standalone stream. A 404 says so, too, but in a session it may
+// also say that this is lost.
+func (e *statusError) meansNoStream() bool {
+	return e.Status == http.StatusMethodNotAllowed || e.Status == http.StatusNotFound && e.session == ""
 }
