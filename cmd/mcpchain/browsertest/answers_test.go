@@ -2,10 +2,7 @@ package browsertest_test
 
 import (
 	"context"
-	"fmt"
-	"io"
 	"net/http"
-	"net/http/httptest"
 	"reflect"
 	"strings"
 	"syscall"
@@ -117,21 +114,15 @@ func TestCallBesideAForm(t *testing.T) {
 	s.tool("form", nil, asking("Your name?", `{"type": "object", "properties": {"name": {"type": "string"}}}`, func(map[string]any) *sdk.CallToolResult {
 		return said(&sdk.TextContent{Text: "the form is here"})
 	}))
-	model := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body)
-		if err != nil || r.Method != http.MethodPost {
-			http.NotFound(w, r)
-			return
+	model := replying(t, func(_ http.ResponseWriter, body string, delta func(string)) bool {
+		reply := `{"tool_calls":[{"index":0,"id":"1","function":{"name":"form","arguments":"{}"}},{"index":1,"id":"2","function":{"name":"write","arguments":"{}"}}]}`
+		if strings.Contains(body, `"tool_call_id"`) {
+			reply = `{"content":"Both are done."}`
 		}
-		delta := `{"tool_calls":[{"index":0,"id":"1","function":{"name":"form","arguments":"{}"}},{"index":1,"id":"2","function":{"name":"write","arguments":"{}"}}]}`
-		if strings.Contains(string(body), `"tool_call_id"`) {
-			delta = `{"content":"Both are done."}`
-		}
-		w.Header().Set("Content-Type", "text/event-stream")
-		fmt.Fprintf(w, "data: {\"choices\":[{\"index\":0,\"delta\":%s,\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n", delta)
-	}))
-	t.Cleanup(model.Close)
-	ada := enter(t, append(serving(t, "desk", s), "-base-url", model.URL+"/v1", "-model", "m")...)
+		delta(reply)
+		return true
+	})
+	ada := enter(t, append(serving(t, "desk", s), model...)...)
 	ada.ask("Fill in the form, and write.", ".card h3", "May form of desk run?")
 	ada.click(".card button", "Allow") // of the form's call, which is first
 	ada.see(".card.form", "Your name?")

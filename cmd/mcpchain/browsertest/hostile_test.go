@@ -56,10 +56,12 @@ func TestHostileModel(t *testing.T) {
 	ada.await("document.querySelectorAll('.reply:not(.draft)').length === 4")
 	ada.ask("a million pieces")
 	ada.awaitFor(5*patience, "document.querySelector('.failed') !== null")
-	ada.see(".failed", "the answer is over 33554432 bytes") // the bound of the model's stream
+	ada.click(".failed summary", "Details", ".failed", "the answer is over 33554432 bytes") // the bound of the model's stream
 	ada.accessible("failed turn")
 	ada.ask("are you there?", ".reply .prose", "still here")
-	ada.ask("one more", ".failed", "<b>no more</b>")
+	ada.ask("one more", ".failed", "does not accept the request")
+	check.Equal(t, "ways to try a request again that is refused", eval[int](ada, "document.querySelectorAll('.failed:last-child button').length"), 0)
+	ada.click(".failed:last-child summary", "Details", ".failed", "<b>no more</b>")
 	ada.unharmed()
 }
 

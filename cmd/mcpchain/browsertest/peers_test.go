@@ -75,26 +75,34 @@ func talking(t *testing.T, replies ...[]string) (args []string) {
 		next <- r
 	}
 	close(next)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if _, err := io.Copy(io.Discard, r.Body); err != nil { // what is unread would reset the connection
-			return
-		}
-		if r.Method != http.MethodPost { // the page asks what kind of host this is
-			http.NotFound(w, r)
-			return
-		}
+	return replying(t, func(w http.ResponseWriter, _ string, delta func(string)) (ok bool) {
 		pieces, ok := <-next
 		if !ok {
 			http.Error(w, `{"error":{"message":"<b>no more</b>","type":"x"}}`, http.StatusBadRequest)
-			return
 		}
-		w.Header().Set("Content-Type", "text/event-stream")
 		for _, piece := range pieces {
 			text, err := json.Marshal(piece)
 			check.NoError(t, err)
-			fmt.Fprintf(w, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":%s}}]}\n\n", text)
+			delta(fmt.Sprintf(`{"content":%s}`, text))
 		}
-		fmt.Fprint(w, "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")
+		return ok
+	})
+}
+
+// replying is a model that gets the bodies of requests, and writes deltas. ok means that its reply is complete.
+func replying(t *testing.T, reply func(w http.ResponseWriter, body string, delta func(string)) (ok bool)) (args []string) {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)                // what is unread would reset the connection
+		if err != nil || r.Method != http.MethodPost { // the page asks what kind of host this is
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		const event = "data: {\"choices\":[{\"index\":0,\"delta\":%s,\"finish_reason\":%s}]}\n\n"
+		if reply(w, string(body), func(delta string) { fmt.Fprintf(w, event, delta, "null") }) {
+			fmt.Fprintf(w, event+"data: [DONE]\n\n", "{}", `"stop"`)
+		}
 	}))
 	t.Cleanup(server.Close)
 	return []string{"-base-url", server.URL + "/v1", "-model", "<i>tester</i>"}

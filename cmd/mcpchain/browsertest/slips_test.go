@@ -2,6 +2,7 @@ package browsertest_test
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -103,6 +104,32 @@ func TestDrafts(t *testing.T) {
 	ada.click("#new", "New")
 	ada.ask("What is 2 plus 2?", ".reply:not(.draft)", "4")
 	written("")
+}
+
+// TestBrokenAnswer has the model break off its answer. What came stays, also after a reload, and the turn is tried again.
+func TestBrokenAnswer(t *testing.T) {
+	asked := make(chan string, 3)
+	ada := enter(t, replying(t, func(w http.ResponseWriter, body string, delta func(string)) bool {
+		asked <- body
+		delta(`{"content":"The first half."}`)
+		check.NoError(t, http.NewResponseController(w).Flush())
+		if len(asked) == 1 {
+			panic(http.ErrAbortHandler)
+		}
+		delta(`{"content":" The second half."}`)
+		return true
+	})...)
+	ada.ask("Tell me.", ".failed", "The model cannot be reached, or is out of order.")
+	ada.see(".reply .note", "The answer broke off here.")
+	ada.accessible("a broken answer")
+	ada.reload()
+	ada.see(".reply .prose", "The first half.")
+	ada.click(".failed button", "Try again", ".reply .prose", "The first half. The second half.")
+	ada.see(".note", "The turn is tried again.")
+	ada.gone(".failed button")
+	ada.shoot("tried again")
+	check.Equal(t, "requests", len(asked), 2)
+	check.That(t, !strings.Contains(<-asked+<-asked, "half"), "the model reads the half that came")
 }
 
 // TestLongQuestion refuses a question that is too long, as a whole.

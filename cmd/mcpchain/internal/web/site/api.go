@@ -74,6 +74,11 @@ func (s *site) say(r *http.Request, user string, q question) (any, error) {
 	return idOf(r, ask())
 }
 
+// retry continues a turn that has failed.
+func (s *site) retry(r *http.Request, user string, _ none) (any, error) {
+	return idOf(r, s.opts.Talk.Retry(r.Context(), user, r.PathValue("id")))
+}
+
 // edit begins a conversation with a question that replaces another one.
 func (s *site) edit(r *http.Request, user string, q edit) (any, error) {
 	id, err := s.opts.Talk.Edit(r.Context(), user, r.PathValue("id"), q.Seq, q.Index, q.Text)

@@ -12,6 +12,7 @@
 //	POST   /api/conversations/{id}/edits           another question instead of one {seq, index, text}
 //	POST   /api/conversations/{id}/answers         an answer of the user to a question
 //	POST   /api/conversations/{id}/stop            the end of the turn
+//	POST   /api/conversations/{id}/retry           the turn again, if it has failed
 //	DELETE /api/conversations/{id}
 //	GET    /api/conversations/{id}/media/{seq}/{index}/{call}/{n}
 //	GET    /api/conversations?after=&updated=      older ones than that one {list, more}
@@ -170,6 +171,7 @@ func New(o Options) http.Handler {
 	mux.Handle("POST /api/conversations/{id}/edits", route(s, s.changes, s.edit))
 	mux.Handle("POST /api/conversations/{id}/answers", route(s, s.changes, s.answer))
 	mux.Handle("POST /api/conversations/{id}/stop", route(s, s.changes, s.stop))
+	mux.Handle("POST /api/conversations/{id}/retry", route(s, s.changes, s.retry))
 	mux.Handle("DELETE /api/conversations/{id}", route(s, s.changes, s.delete))
 	mux.Handle("GET /api/conversations/{id}/media/{seq}/{index}/{call}/{n}", s.asUser(s.changes, s.media))
 	if o.Rules != nil {

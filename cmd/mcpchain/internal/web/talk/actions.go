@@ -23,7 +23,10 @@ func (s *Service) Begin(ctx context.Context, user, text string) (string, error) 
 
 // begin starts a conversation with messages. The last one is the question.
 func (s *Service) begin(ctx context.Context, user string, messages ...run.Message) (string, error) {
-	return s.submit(ctx, user, "", messages[len(messages)-1].Text(), func() (string, error) {
+	if err := checkQuestion(messages[len(messages)-1].Text()); err != nil {
+		return "", err
+	}
+	return s.submit(ctx, user, "", func() (string, error) {
 		key, err := s.agent.Begin(ctx, messages, agent.WithTenant(user))
 		if err != nil {
 			return "", fmt.Errorf("begin a conversation: %w", err)
@@ -36,20 +39,60 @@ func (s *Service) begin(ctx context.Context, user string, messages ...run.Messag
 // error matches ErrBusy, ErrWaiting or ErrElsewhere if the previous turn has not ended, ErrGone if there is no such
 // conversation, or an error of Begin.
 func (s *Service) Say(ctx context.Context, user, id, text string, before ...string) error {
-	_, err := s.submit(ctx, user, id, text, func() (string, error) {
-		key := run.Key{Tenant: user, ID: id}
+	if err := checkQuestion(text); err != nil {
+		return err
+	}
+	key := run.Key{Tenant: user, ID: id}
+	return s.continueWith(ctx, key, func() error { return s.beginTurn(ctx, key, append(slices.Clip(before), text)) })
+}
+
+// checkQuestion returns an ErrUnfit for a text that is not a question.
+func checkQuestion(text string) error {
+	if strings.TrimSpace(text) == "" || len(text) > maxMessage {
+		return fmt.Errorf("%w: a question has text, of at most %d bytes", ErrUnfit, maxMessage)
+	}
+	return nil
+}
+
+// Retry continues a turn that has failed: the model is asked again, with the results of the calls that were made, so no
+// call is repeated. The error matches ErrUnfit if the turn has not failed, or is an error of Say.
+func (s *Service) Retry(ctx context.Context, user, id string) error {
+	key := run.Key{Tenant: user, ID: id}
+	return s.continueWith(ctx, key, func() error {
+		state, err := s.load(ctx, key)
+		switch {
+		case err != nil:
+			return err
+		case state.Status == run.StatusWaiting:
+			return ErrWaiting
+		case !state.Status.Ended():
+			return ErrBusy
+		case state.Status != run.StatusFailed:
+			return fmt.Errorf("%w: the turn has not failed", ErrUnfit)
+		}
+		err = s.retryWhileHeld(ctx, func() error { return record.Revive(ctx, s.o.Store, key) })
+		if errors.Is(err, record.ErrConflict) { // another window was faster
+			return ErrBusy
+		}
+		return goneError(err)
+	})
+}
+
+// continueWith is submit for a conversation of the store.
+func (s *Service) continueWith(ctx context.Context, key run.Key, begin func() error) error {
+	_, err := s.submit(ctx, key.Tenant, key.ID, func() (string, error) {
 		if isViewCall(key) {
 			return "", ErrGone
 		}
-		return id, s.beginTurn(ctx, key, append(slices.Clip(before), text))
+		return key.ID, begin()
 	})
 	return err
 }
 
-// submit calls begin, which records the question text in a conversation, if the user may ask now, and starts to work on
-// the conversation. id is "" for a new conversation; begin returns its id.
-func (s *Service) submit(ctx context.Context, user, id, text string, begin func() (id string, err error)) (string, error) {
-	if err := s.reserveWork(ctx, user, id, text); err != nil {
+// submit calls begin, which begins a turn of a conversation, if the user may have one now, and starts to work on it. id
+// is "" for a new conversation; begin returns its id.
+func (s *Service) submit(ctx context.Context, user, id string, begin func() (id string, err error)) (string, error) {
+	if err := s.reserveWork(ctx, user, id == ""); err != nil {
 		return "", err
 	}
 	id, err := begin()
@@ -71,7 +114,7 @@ func (s *Service) beginTurn(ctx context.Context, key run.Key, texts []string) er
 	}
 	var input []run.Message
 	if state.Status == run.StatusCancelled || state.Status == run.StatusFailed {
-		input = []run.Message{run.Text(run.RoleAssistant, earlyEnd(state.Output))}
+		input = []run.Message{run.Text(run.RoleAssistant, earlyEnd(state))}
 	}
 	for _, text := range texts {
 		input = append(input, agent.Text(text)...)
@@ -99,21 +142,21 @@ func (s *Service) beginTurn(ctx context.Context, key run.Key, texts []string) er
 }
 
 // earlyEnd returns what the model reads as its answer in a turn that ended early: what it had written, and a note.
-func earlyEnd(written string) string {
-	if written == "" {
+func earlyEnd(s *ledger.State) string {
+	switch {
+	case s.Output == "":
 		return "(no answer: the turn ended early)"
+	case s.Status == run.StatusFailed:
+		return s.Output + "\n\n(the answer broke off here)"
 	}
-	return written + "\n\n(the user stopped the answer here)"
+	return s.Output + "\n\n(the user stopped the answer here)"
 }
 
-// reserveWork returns an error if the user may not ask now. Otherwise it counts the conversation, which
-// is new if the id is "", as at work until the work ends.
-func (s *Service) reserveWork(ctx context.Context, user, id, text string) error {
-	if strings.TrimSpace(text) == "" || len(text) > maxMessage {
-		return fmt.Errorf("%w: a question has text, of at most %d bytes", ErrUnfit, maxMessage)
-	}
+// reserveWork returns an error if the user may not have a turn now. Otherwise it counts its conversation, which may be
+// new, as at work until the work ends.
+func (s *Service) reserveWork(ctx context.Context, user string, isNew bool) error {
 	if s.o.Room != nil {
-		if err := s.o.Room(ctx, user, id == ""); err != nil {
+		if err := s.o.Room(ctx, user, isNew); err != nil {
 			return err
 		}
 	}
@@ -187,7 +230,7 @@ func (s *Service) cancel(ctx context.Context, key run.Key) error {
 		if err != nil {
 			return goneError(err)
 		}
-		at := lastInput(log)
+		at := turnStart(log)
 		if turn > 0 && at != turn {
 			return nil
 		}

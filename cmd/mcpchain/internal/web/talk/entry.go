@@ -31,6 +31,7 @@ type (
 	}
 	replyJSON struct { // a reply of the model
 		Text      []prose.Node `json:"text,omitempty"`
+		Broken    bool         `json:"broken,omitempty"` // the turn failed before its end
 		Reasoning string       `json:"reasoning,omitempty"`
 		Model     string       `json:"model,omitempty"`
 	}
@@ -66,9 +67,11 @@ type (
 		Link   *Link  `json:"link,omitempty"` // the page that the user wants to visit
 	}
 	endedJSON struct {
-		Status string `json:"status"` // done, failed or cancelled
-		Error  string `json:"error,omitempty"`
-		Stop   string `json:"stop,omitempty"` // the limit that ended the turn
+		Status string `json:"status"`           // done, failed or cancelled
+		Error  string `json:"error,omitempty"`  // why it failed, in a sentence
+		Detail string `json:"detail,omitempty"` // the error itself
+		Again  bool   `json:"again,omitempty"`  // [Service.Retry] may help
+		Stop   string `json:"stop,omitempty"`   // the limit that ended the turn
 	}
 	noteJSON struct {
 		Text string `json:"text"`

@@ -69,12 +69,12 @@ func (s *Service) historyIn(ctx context.Context, key run.Key, log *record.Log, a
 func recordEntries(key run.Key, r run.Record) (out []entry) {
 	change := ledger.ChangeOf(r)
 	if end, ok := change.(*ledger.Ended); ok && end.Status != run.StatusFinished {
-		if end.Output != "" { // what the model had written when the user stopped it
-			out = append(out, entry{kind: "reply", data: replyOf(end.Output, "", "")})
-		}
-		out = append(out, entry{kind: "ended", data: endedJSON{Status: string(end.Status), Error: ErrorText(end.Error)}})
+		out = endEntries(end)
 	}
-	_, isLater := change.(*ledger.Said)
+	said, isLater := change.(*ledger.Said)
+	if isLater && len(said.Messages) == 0 {
+		out = append(out, entry{kind: "note", data: noteJSON{"The turn is tried again."}})
+	}
 	calls := map[string]agent.Call{}
 	for i, m := range inputOf(change) {
 		if isLater && m.Role != run.RoleUser {
@@ -86,6 +86,21 @@ func recordEntries(key run.Key, r run.Record) (out []entry) {
 		out[i].at = agent.Position{Seq: r.Seq, More: len(out) - 1 - i}
 	}
 	return out
+}
+
+// endEntries returns the entries for the early end of a turn: what the model had written of its reply, and why it ended.
+func endEntries(end *ledger.Ended) (out []entry) {
+	if end.Output != "" {
+		reply := replyOf(end.Output, "", "")
+		reply.Broken = end.Status == run.StatusFailed
+		out = append(out, entry{kind: "reply", data: reply})
+	}
+	ended := endedJSON{Status: string(end.Status)}
+	if end.Status == run.StatusFailed {
+		ended.Error, ended.Again = failureText(end)
+		ended.Detail = ErrorText(end.Error)
+	}
+	return append(out, entry{kind: "ended", data: ended})
 }
 
 // messageEntries returns the entries of an input's message, without positions: the last message is a question, and
@@ -155,10 +170,11 @@ func recordAt(log *record.Log, seq uint64) int {
 	return slices.IndexFunc(log.Records, func(r run.Record) bool { return r.Seq == seq })
 }
 
-// lastInput returns the number of the record that began the present turn, 0 if it was pruned.
-func lastInput(log *record.Log) uint64 {
+// turnStart returns the number of the record that began the present turn, 0 if it was pruned.
+func turnStart(log *record.Log) uint64 {
 	for _, r := range slices.Backward(log.Records) {
-		if inputOf(ledger.ChangeOf(r)) != nil {
+		switch ledger.ChangeOf(r).(type) {
+		case *ledger.Begun, *ledger.Said:
 			return r.Seq
 		}
 	}

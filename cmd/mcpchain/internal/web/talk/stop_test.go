@@ -64,6 +64,39 @@ func TestStopKeepsTheText(t *testing.T) {
 	})
 }
 
+// TestRetry has the model break off its answer. Windows keep what was written and say what happened. The turn continues with the
+// same messages, and another question goes with what was written.
+func TestRetry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		breakOff := func(ctx context.Context, turn agenttest.Turn) (*model.Response, error) {
+			check.NoError(t, turn.Stream(model.Delta{Text: "Half an"}))
+			return nil, &model.Error{Kind: model.ErrorUnavailable, Err: errors.New("cut off at 127.0.0.1")}
+		}
+		model := agenttest.Play(breakOff, breakOff, agenttest.Say("Yes?"), agenttest.Say("Fine.")).WithInfo(model.Info{})
+		s, id := begun(t, Options{Model: model, Store: record.NewMemory()})
+		synctest.Wait()
+		entries := check.Value(s.history(t.Context(), run.Key{Tenant: "Ada", ID: id}, agent.Position{}))(t)
+		check.That(t, len(entries) == 4 && entries[2].data.(replyJSON).Broken, "got %v, want what was written", entries)
+		check.Same(t, "the end", entries[3].data, any(endedJSON{
+			Status: "failed", Error: "The model cannot be reached, or is out of order.", Detail: "call model: cut off at 127.0.0.1", Again: true,
+		}))
+		check.Must(t, s.Retry(t.Context(), "Ada", id))
+		synctest.Wait()
+		check.Must(t, s.Say(t.Context(), "Ada", id, "and?"))
+		synctest.Wait()
+		check.Is(t, s.Retry(t.Context(), "Ada", id), ErrUnfit)
+		var texts []string
+		for _, turn := range model.Turns()[1:] {
+			for _, m := range turn.Request.Messages {
+				texts = append(texts, m.Text())
+			}
+		}
+		check.Same(t, "messages", texts, []string{"hello", "hello", "Half an\n\n(the answer broke off here)", "and?"})
+		entries = check.Value(s.history(t.Context(), run.Key{Tenant: "Ada", ID: id}, entries[3].at))(t)
+		check.Same(t, "after the failure", entries[0].data, any(noteJSON{"The turn is tried again."}))
+	})
+}
+
 // TestStopSparesTheNextTurn asks the next question when the turn has ended that is to be stopped, and before Stop has seen that.
 func TestStopSparesTheNextTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

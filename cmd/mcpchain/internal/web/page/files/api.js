@@ -53,6 +53,7 @@ export const say = (id, text) => request("POST", `${conversation(id)}/messages`,
 export const edit = (id, seq, index, text) => request("POST", `${conversation(id)}/edits`, { seq, index, text });
 export const answer = (id, body) => request("POST", `${conversation(id)}/answers`, body);
 export const stop = (id) => request("POST", `${conversation(id)}/stop`, {});
+export const retry = (id) => request("POST", `${conversation(id)}/retry`, {});
 export const remove = (id) => request("DELETE", conversation(id));
 
 // Of views: messages are JSON already.

@@ -86,7 +86,7 @@ function show(id) {
   open = id;
   working = false;
   stays = true;
-  const lines = new Timeline(log, resend);
+  const lines = new Timeline(log, resend, () => attempt(() => api.retry(id)));
   waiting = undefined;
   const asks = waiting = new Waiting((body) => {
     if (!body.ask.startsWith("server ")) return answer(id, body);
@@ -122,7 +122,7 @@ function show(id) {
     ended: follow((e) => {
       asks.dropAll();
       lines.ended(e);
-      if (e.status !== "done") tell(e.status === "failed" ? "The turn failed." : "Stopped.");
+      if (e.status !== "done") tell(e.status === "failed" ? e.error : "Stopped.");
     }),
     now: follow((e) => {
       if (!caught && asks.count > 0) announce(asks.count === 1 ? "A question waits for you." : `${asks.count} questions wait for you.`);

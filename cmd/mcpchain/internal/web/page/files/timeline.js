@@ -1,6 +1,6 @@
 // What was said in a conversation.
 
-import { el, link, prose } from "./tree.js";
+import { byId, el, isRepeated, link, prose } from "./tree.js";
 import { callNode } from "./calls.js";
 
 // words say what the person has answered.
@@ -20,17 +20,21 @@ const limits = {
   max_active: "The answer took as long as it may, and ended early.",
 };
 
-// Timeline shows the events of a conversation in the log. edit is called with a question and its new text.
+// Timeline shows the events of a conversation in the log. edit is called with a question and its new text, and retry to continue
+// a turn that has failed.
 export class Timeline {
   #log;
   #edit;
+  #retry;
+  #again = null; // the button of a failed turn, until something follows
   #calls = new Map(); // nodes by the ids of calls
   #draft = null; // the node of the text that the model is writing
   #asked = new Set(); // ids of calls that the person was asked about
 
-  constructor(log, edit) {
+  constructor(log, edit, retry) {
     this.#log = log;
     this.#edit = edit;
+    this.#retry = retry;
     // A view that is being torn down has to stay in the document until then.
     for (const node of [...log.children]) if (node.querySelector("iframe")) node.hidden = true; else node.remove();
   }
@@ -79,6 +83,7 @@ export class Timeline {
     }
     const body = el("div", { class: "prose", dir: "auto" }, ...prose(e.text));
     article.append(body);
+    if (e.broken) article.append(el("p", { class: "note" }, "The answer broke off here."));
     this.#add(article);
     return body.textContent;
   }
@@ -129,13 +134,39 @@ export class Timeline {
     this.#drop();
     for (const call of this.#calls.values()) if (!call.isOver) call.leave();
     if (e.status === "cancelled") this.note({ text: "Stopped." });
-    if (e.status === "failed") this.#add(el("p", { class: "failed" }, el("strong", {}, "The turn failed. "), e.error ?? ""));
+    if (e.status === "failed") this.#failed(e);
     if (e.stop) this.note({ text: limits[e.stop] ?? `The turn ended at a limit: ${e.stop}.` });
+  }
+
+  // #failed shows why a turn has failed, with a button to try it again if that may help.
+  #failed(e) {
+    const node = el("div", { class: "failed" }, el("p", {}, el("strong", {}, e.error)));
+    if (e.detail) node.append(el("details", {}, el("summary", {}, "Details"), el("pre", { tabindex: 0, dir: "auto" }, e.detail)));
+    this.#add(node);
+    if (!e.again) return;
+    let sent = false;
+    this.#again = el("button", {
+      type: "button", click: async (click) => {
+        if (sent || isRepeated(click)) return;
+        sent = true;
+        await this.#retry();
+        sent = false;
+      },
+    }, "Try again");
+    node.append(this.#again);
+  }
+
+  // #hideAgain hides the button of a failed turn while the conversation is at work.
+  #hideAgain(hidden) {
+    if (!this.#again) return;
+    if (hidden && this.#again === document.activeElement) byId("question").focus();
+    this.#again.hidden = hidden;
   }
 
   // now shows what has no record: the progress of calls, and the text that the model is writing. Of its blocks, the first e.from
   // stay as they are.
   now(e) {
+    this.#hideAgain(e.working);
     for (const [id, progress] of Object.entries(e.progress ?? {})) this.#calls.get(id)?.progress(progress);
     const blocks = [...(e.blocks ?? []), ...(e.open ? [e.open] : [])];
     if (e.from === 0 && blocks.length === 0) { this.#drop(); return; }
@@ -154,8 +185,10 @@ export class Timeline {
     this.#draft = null;
   }
 
-  // #add adds a node at the end, before the draft.
+  // #add adds a node at the end, before the draft. A failed turn before it is not the last one.
   #add(node) {
+    this.#hideAgain(true);
+    this.#again = null;
     if (this.#draft && node !== this.#draft) this.#log.insertBefore(node, this.#draft);
     else this.#log.append(node);
   }
