@@ -63,8 +63,8 @@ func checkAncestor(raw string, own origin) (origin, error) {
 }
 
 // sharesCookies reports whether pages below one name may set cookies for another: the other is the
-// same domain, its parent, or below that parent. A parent such as co.uk is a public suffix, for
-// which browsers accept no cookies.
+// same domain, one above it, or below such a one. A domain such as co.uk is a public suffix, for
+// which browsers accept no cookies, unless it is the other.
 func sharesCookies(below, other string) bool {
 	if below == "localhost" {
 		return false // browsers know it as a public suffix
@@ -72,12 +72,18 @@ func sharesCookies(below, other string) bool {
 	if other == below {
 		return true
 	}
-	_, above, _ := strings.Cut(below, ".")
-	second, top, found := strings.Cut(above, ".")
-	if !found || len(second) <= 3 && len(top) == 2 {
-		return false
+	for above := below; ; {
+		_, above, _ = strings.Cut(above, ".")
+		second, top, found := strings.Cut(above, ".")
+		switch isSuffix := len(second) <= 3 && len(top) == 2; {
+		case !found:
+			return false
+		case other == above || !isSuffix && strings.HasSuffix(other, "."+above):
+			return true
+		case isSuffix:
+			return false
+		}
 	}
-	return other == above || strings.HasSuffix(other, "."+above)
 }
 
 // plainHost returns a host in lower case, without the default port of the scheme.
