@@ -46,8 +46,8 @@ func (e *deniedError) Error() string {
 	return fmt.Sprintf("the call of %s was denied: %s", e.tool, e.reason)
 }
 
-func (e *deniedError) forModel() (text string, fatal bool) {
-	return e.Error() + ". Nothing was done.", false
+func (e *deniedError) forModel(effect string) (text string, fatal bool) {
+	return e.Error() + ". " + effect, false
 }
 
 // approvalError is the error of a call without a decision: the approver failed, or returned
@@ -64,11 +64,11 @@ func (e *approvalError) Error() string {
 func (e *approvalError) Unwrap() error        { return e.err }
 func (e *approvalError) Is(target error) bool { return target == ErrUndecided }
 
-func (e *approvalError) forModel() (text string, fatal bool) {
+func (e *approvalError) forModel(effect string) (text string, fatal bool) {
 	if edit, ok := e.err.(*editError); ok {
-		return fmt.Sprintf("the user changed the arguments to some that do not fit: %v. Nothing was done.", edit.argumentError), true
+		return fmt.Sprintf("the user changed the arguments to some that do not fit: %v. %s", edit.argumentError, effect), true
 	}
-	return "no person could be asked to approve the call. Nothing was done.", true
+	return "no person could be asked to approve the call. " + effect, true
 }
 
 // editError is the error of a decision whose arguments do not fit.

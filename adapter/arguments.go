@@ -24,8 +24,8 @@ func (e *argumentError) Is(target error) bool {
 
 func (e *argumentError) Unwrap() error { return e.err }
 
-func (e *argumentError) forModel() (text string, fatal bool) {
-	return e.Error() + ". Nothing was done. Correct the arguments and call the tool again.", false
+func (e *argumentError) forModel(effect string) (text string, fatal bool) {
+	return e.Error() + ". " + effect + " Correct the arguments and call the tool again.", false
 }
 
 // arguments parses the input of a model, see [Catalog.Prepare]. The error matches [ErrArguments]. The result must not

@@ -101,7 +101,7 @@ func (c *calls) approve(
 // server. The toolset's own reader is called directly.
 func (c *calls) run(ctx context.Context, s *pendingCall, opts []mcpclient.CallOption) *Result {
 	t := s.tool
-	r := &Result{Call: s.call, Tool: t}
+	r := &Result{Call: s.call, Tool: t, begun: s.round != nil || s.task != ""}
 	if err := ctx.Err(); err != nil {
 		return r.fail(ctx, t.callError(err))
 	}

@@ -52,8 +52,8 @@ func (e *staleToolError) Is(target error) bool { return target == ErrStale }
 
 func (e *staleToolError) Error() string { return fmt.Sprintf(e.reason, e.server, e.tool) }
 
-func (e *staleToolError) forModel() (text string, fatal bool) {
-	return e.Error() + ". Nothing was done. Go by the tools that you are offered next.", false
+func (e *staleToolError) forModel(effect string) (text string, fatal bool) {
+	return e.Error() + ". " + effect + " Go by the tools that you are offered next.", false
 }
 
 // unknownToolError is the error of a call of a tool that does not exist.
@@ -96,7 +96,7 @@ func (c *Catalog) unknownResult(call llms.ToolCall) *Result {
 
 // fail completes the result of a call to which the server returned none.
 func (r *Result) fail(ctx context.Context, err error) *Result {
-	text, fatal := failure(ctx, err, r.sent)
+	text, fatal := failure(ctx, err, r.sent, r.begun)
 	r.Text, r.IsError, r.Err, r.fatal = shorten("Error: "+text, r.Tool.server.policy.MaxResult), true, err, fatal
 	return r
 }
@@ -105,28 +105,36 @@ func (r *Result) fail(ctx context.Context, err error) *Result {
 type modelError interface {
 	error
 
-	// forModel returns the text, and whether the model cannot correct the error.
-	forModel() (text string, fatal bool)
+	// forModel returns the text, with a sentence on the effect that the call has had, and whether the
+	// model cannot correct the error.
+	forModel(effect string) (text string, fatal bool)
 }
 
+// nothingDone is the effect of a call that no server or function has got.
+const nothingDone = "Nothing was done."
+
 // failure words an error for the model and reports whether the model cannot correct it. The
-// text omits causes that may contain addresses or output of programs.
-func failure(ctx context.Context, err error, sent bool) (text string, fatal bool) {
+// text omits causes that may contain addresses or output of programs. begun is [Result].begun.
+func failure(ctx context.Context, err error, sent, begun bool) (text string, fatal bool) {
+	effect := nothingDone
+	if sent || begun {
+		effect = "The tool " + doubttext.MayHaveRun + "."
+	}
 	own, isOwn := errors.AsType[modelError](err)
 	rpc, isRPC := errors.AsType[*mcp.RPCError](err)
 	switch {
-	case ctx.Err() != nil && !sent:
-		return "the call was cancelled before it was sent. Nothing was done.", true
+	case ctx.Err() != nil && effect == nothingDone:
+		return "the call was cancelled before it was sent. " + effect, true
 	case ctx.Err() != nil:
 		return "the call was cancelled; the tool " + doubttext.MayHaveRun, true
 	case isOwn:
-		return own.forModel()
+		return own.forModel(effect)
 	case errors.Is(err, mcp.ErrRejected):
 		return "the user refused what the tool asked for", false
 	case isRPC:
 		return fmt.Sprintf("the server answered with an error: %s (code %d)", excerpt.Limit(rpc.Message, 1<<10), rpc.Code), false
 	case !sent:
-		return unsentText(err), true
+		return unsentText(err) + " " + effect, true
 	}
 	return unansweredText(err)
 }
@@ -134,12 +142,12 @@ func failure(ctx context.Context, err error, sent bool) (text string, fatal bool
 // unsentText words the error of a call that the server has not accepted.
 func unsentText(err error) string {
 	if _, signIn := errors.AsType[*mcp.SignInError](err); signIn {
-		return "the user has to sign in at the tool's server first. Nothing was done."
+		return "the user has to sign in at the tool's server first."
 	}
 	if status, ok := errors.AsType[*transport.HTTPError](err); ok {
-		return fmt.Sprintf("the tool's server refused the call (HTTP status %d). Nothing was done.", status.Status)
+		return fmt.Sprintf("the tool's server refused the call (HTTP status %d).", status.Status)
 	}
-	return "the tool's server cannot be reached. Nothing was done."
+	return "the tool's server cannot be reached."
 }
 
 // unansweredText words the error of a call that was sent and has no usable answer.

@@ -73,9 +73,9 @@ func TestInputRequired(t *testing.T) {
 	answers := map[string]any{"q": &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: map[string]any{"name": "Ann"}}}
 	for _, tt := range []struct{ arguments, change, to, want string }{
 		{`{ "city": "Rome" }`, "", "", `Ann {"city":"Rome"}`},
-		{`{"city":"Oslo"}`, "", "", "Error: the call cannot be continued: the round has other arguments. Nothing was done."},
-		{`{"city":"Rome"}`, `"asks"`, `"drop"`, "Error: the call cannot be continued: the round is not of this tool. Nothing was done."},
-		{`{"city":"Rome"}`, "tools/call", "prompts/get", "Error: the call cannot be continued: the round is not of this tool. Nothing was done."},
+		{`{"city":"Oslo"}`, "", "", "Error: the call cannot be continued: the round has other arguments. The tool may or may not have run."},
+		{`{"city":"Rome"}`, `"asks"`, `"drop"`, "Error: the call cannot be continued: the round is not of this tool. The tool may or may not have run."},
+		{`{"city":"Rome"}`, "tools/call", "prompts/get", "Error: the call cannot be continued: the round is not of this tool. The tool may or may not have run."},
 	} {
 		round := new(mcp.InputRequired)
 		check.Must(t, json.Unmarshal(bytes.ReplaceAll(kept, []byte(tt.change), []byte(tt.to)), round))

@@ -76,6 +76,10 @@ type interceptedError struct{ err error }
 func (e *interceptedError) Error() string { return "intercepted: " + e.err.Error() }
 func (e *interceptedError) Unwrap() error { return e.err }
 
-func (e *interceptedError) forModel() (text string, fatal bool) {
-	return "the call was stopped: " + excerpt.Limit(e.err.Error(), 1<<10), false
+func (e *interceptedError) forModel(effect string) (text string, fatal bool) {
+	text = "the call was stopped: " + excerpt.Limit(e.err.Error(), 1<<10)
+	if effect != nothingDone {
+		text += ". " + effect
+	}
+	return text, false
 }

@@ -94,6 +94,12 @@ func TestInterceptorRetries(t *testing.T) {
 func TestInterceptorFails(t *testing.T) {
 	over := errors.New("over the budget")
 	const replaced = "Error: the call was stopped: an interceptor replaced Tool or Call of the Request: call the other tool instead"
+	r, reached := intercepted(t, func(ctx context.Context, r *Request, next Handler) (*mcp.CallToolResult, error) {
+		_, err := next(ctx, r)
+		return nil, errors.Join(err, over)
+	})
+	const afterwards = "Error: the call was stopped: over the budget. The tool may or may not have run."
+	check.That(t, r.Text == afterwards && reached == 1 && !r.Unsent(), "after the tool: got %q, %d", r.Text, reached)
 	for name, tt := range map[string]struct {
 		i    func(context.Context, *Request, Handler) (*mcp.CallToolResult, error)
 		want string

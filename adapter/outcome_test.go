@@ -163,8 +163,12 @@ func TestFailureInDoubt(t *testing.T) {
 		"HTTP status":       {t.Context(), &transport.HTTPError{Status: 500}, false, false},
 		"sign-in is needed": {t.Context(), &mcp.SignInError{}, false, false},
 	} {
-		text, _ := failure(tt.ctx, tt.err, tt.sent)
+		text, _ := failure(tt.ctx, tt.err, tt.sent, false)
 		check.Equal(t, name+": "+text, doubttext.In(text), tt.want)
+	}
+	for _, err := range []error{&staleToolError{reason: toolGone}, &roundError{}, &interceptedError{lost}, lost, &mcp.SignInError{}} {
+		text, _ := failure(t.Context(), err, false, true)
+		check.Equal(t, "begun before: "+text, doubttext.In(text), true)
 	}
 }
 

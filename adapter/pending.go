@@ -112,8 +112,8 @@ type roundError struct{ why string }
 
 func (e *roundError) Error() string { return "continue call: " + e.why }
 
-func (e *roundError) forModel() (text string, fatal bool) {
-	return "the call cannot be continued: " + e.why + ". Nothing was done.", true
+func (e *roundError) forModel(effect string) (text string, fatal bool) {
+	return "the call cannot be continued: " + e.why + ". " + effect, true
 }
 
 // checkRound checks that a round belongs to this tool with these arguments.

@@ -185,7 +185,7 @@ func (p *Prepared) Continue(
 		s.sent = true
 	}
 	if err != nil {
-		return (&Result{Call: p.call, Tool: p.tool}).fail(ctx, err)
+		return (&Result{Call: p.call, Tool: p.tool, begun: p.tool.local == nil}).fail(ctx, err)
 	}
 	return p.tool.calls.run(ctx, s, opts)
 }

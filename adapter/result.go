@@ -42,12 +42,14 @@ type Result struct {
 	Err error
 
 	fatal   bool
-	sent    bool // the server may have received the call
+	sent    bool // the server may have received the call, or its continuation
+	begun   bool // the call continues: the server received it before
 	inDoubt bool // the outcome of the call is unknown
 }
 
 // Unsent reports whether the call certainly had no effect: it was refused here, or the server
-// could not be reached or did not accept it. It may be made again.
+// could not be reached or did not accept it. It may be made again. For a call of
+// [Prepared.Continue] it says so of the continuation only.
 func (r *Result) Unsent() bool { return r.Err != nil && !r.sent }
 
 // Interrupted reports whether it is unknown if the tool ran: the call was sent, but the
