@@ -88,7 +88,7 @@ type Options struct {
 // concurrently, and serve many users.
 //
 // Some providers send data with a message and want it back: Gemini the thought signature of a call;
-// DeepSeek, OpenRouter and local servers the model's thoughts. Agents store it with the run.
+// DeepSeek, Mistral, OpenRouter and local servers the model's thoughts. Agents store it with the run.
 // langchaingo has no field for it, so [Model.GenerateContent] remembers the data of the latest 512
 // calls and texts, up to 64 KiB each and 4 MiB in all, by the conversation before them. If a caller
 // cuts or rewrites earlier messages, the data is not found.

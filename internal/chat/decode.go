@@ -2,6 +2,7 @@ package chat
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -155,11 +156,12 @@ func (d *decoder) message() (m messageWire) {
 	if !d.opens('{') {
 		return m
 	}
-	var content string // reasoning_content of DeepSeek and older vLLM; others send reasoning
+	var thought strings.Builder // in the content
+	var content string          // reasoning_content of DeepSeek and older vLLM; others send reasoning
 	for key := range d.Members {
 		switch string(key) {
 		case "content":
-			m.content = d.text()
+			m.content = d.content(&thought)
 		case "refusal":
 			m.refusal = d.text()
 		case "reasoning":
@@ -174,9 +176,7 @@ func (d *decoder) message() (m messageWire) {
 			m.calls = d.toolCalls()
 		}
 	}
-	if content != "" {
-		m.reasoning = content
-	}
+	m.reasoning = cmp.Or(content, m.reasoning, thought.String())
 	return m
 }
 
@@ -281,9 +281,13 @@ func (d *decoder) countReread(raw []byte) []byte {
 // plainString reads a string. ok is false for another value.
 func (d *decoder) plainString() (text string, ok bool) { return decodeString(d.countReread(d.Raw())) }
 
-// text reads a string, or the text in a list of strings and parts. Parts of other types, such as thinking, are
-// left out. The text may begin or end within a character: see [wellFormed].
-func (d *decoder) text() string {
+// text reads a string, or the text in a list of strings and parts, without thoughts.
+func (d *decoder) text() string { return d.content(nil) }
+
+// content reads a string, or the text in a list of strings and parts. The text of parts with thinking, as Mistral sends
+// it, is added to thought, unless that is nil; parts of other types are left out. The text may begin or end within a
+// character: see [wellFormed].
+func (d *decoder) content(thought *strings.Builder) string {
 	if !d.opens('[') {
 		text, _ := d.plainString()
 		return text
@@ -291,7 +295,7 @@ func (d *decoder) text() string {
 	var b strings.Builder
 	for range d.Elements {
 		if d.opens('{') {
-			b.WriteString(d.part())
+			b.WriteString(d.part(thought))
 		} else if text, ok := d.plainString(); ok {
 			b.WriteString(text)
 		}
@@ -299,8 +303,8 @@ func (d *decoder) text() string {
 	return b.String()
 }
 
-// part reads a part of a message and returns its text.
-func (d *decoder) part() (text string) {
+// part reads a part of a message and returns its text. It adds its thoughts to thought, unless that is nil.
+func (d *decoder) part(thought *strings.Builder) (text string) {
 	typ := ""
 	for key := range d.Members {
 		switch string(key) {
@@ -308,6 +312,10 @@ func (d *decoder) part() (text string) {
 			typ = d.word()
 		case "text":
 			text, _ = d.plainString()
+		case "thinking":
+			if thought != nil {
+				thought.WriteString(d.text())
+			}
 		}
 	}
 	if typ != "text" && typ != "" {

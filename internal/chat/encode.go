@@ -23,10 +23,12 @@ type (
 		Details          json.RawMessage `json:"reasoning_details,omitempty"`
 	}
 	chatPart struct {
-		Type  string            `json:"type"`
-		Text  string            `json:"text,omitempty"`
-		Image map[string]string `json:"image_url,omitempty"`
-		Audio map[string]string `json:"input_audio,omitempty"`
+		Type     string            `json:"type"`
+		Text     string            `json:"text,omitempty"`
+		Image    map[string]string `json:"image_url,omitempty"`
+		Audio    map[string]string `json:"input_audio,omitempty"`
+		Thinking []chatPart        `json:"thinking,omitempty"` // Mistral
+		Closed   bool              `json:"closed,omitempty"`   // of a thought that has ended
 	}
 	chatCall struct {
 		ID       string          `json:"id"`

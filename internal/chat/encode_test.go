@@ -149,11 +149,12 @@ func TestEncodeMessages(t *testing.T) {
 			  {"id":"b","type":"function","function":{"name":"f","arguments":"{\"x\":1}"}},
 			  {"id":"c","type":"function","function":{"name":"f","arguments":"{\"malformed\":\"[1]\"}"}}]}]`},
 		{"a user after a tool at Mistral", mistral, "m", []Message{calling, answer("a", "1"), Text(User, "b")},
-			`[{"role":"assistant","tool_calls":[{"id":"1y1q7x1lu","type":"function","function":{"name":"f","arguments":"{}"}}]},
+			`[{"role":"assistant","content":[{"type":"thinking","thinking":[{"type":"text","text":"Hm."}],"closed":true}],"tool_calls":[{"id":"1y1q7x1lu","type":"function","function":{"name":"f","arguments":"{}"}}]},
 			  {"role":"tool","tool_call_id":"1y1q7x1lu","name":"f","content":"1"},
 			  {"role":"assistant","content":"I have the results."},{"role":"user","content":"b"}]`},
-		{"the assistant last at Mistral", mistral, "m", []Message{Text(User, "a"), Text(Assistant, "b")},
-			`[{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"user","content":"Continue."}]`},
+		{"the assistant last at Mistral", mistral, "m", []Message{Text(User, "a"), {Role: Assistant, Reasoning: "Hm.", Parts: []Part{{Text: "b"}}}},
+			`[{"role":"user","content":"a"},{"role":"assistant","content":[{"type":"thinking","thinking":[{"type":"text","text":"Hm."}],"closed":true},
+			  {"type":"text","text":"b"}]},{"role":"user","content":"Continue."}]`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			equalJSON(t, string(sent(t, tt.url, nil, &Request{Model: tt.model, Messages: tt.messages})["messages"]), tt.want)

@@ -208,6 +208,13 @@ func (e *messageEncoder) addAssistant(m *Message) error {
 func (e *messageEncoder) setReasoning(m *chatMessage, v hostData) bool {
 	switch field := e.draft.profile.Reasoning; {
 	case field == "":
+	case field == thinkingParts && v.reasoning != "":
+		parts := []chatPart{{Type: "thinking", Thinking: []chatPart{{Type: "text", Text: v.reasoning}}, Closed: true}}
+		if text, _ := m.Content.(string); text != "" {
+			parts = append(parts, chatPart{Type: "text", Text: text})
+		}
+		m.Content = parts
+		return true
 	case field == reasoningContent:
 		m.ReasoningContent = v.reasoning
 	case field == reasoningDetails && len(v.details) > 0:

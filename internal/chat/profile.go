@@ -70,6 +70,7 @@ const (
 	reasoningContent reasoningField = "reasoning_content"
 	plainReasoning   reasoningField = "reasoning"
 	reasoningDetails reasoningField = "reasoning_details" // plainReasoning for a message without details
+	thinkingParts    reasoningField = "content"           // a part before that of the text
 )
 
 // requiredChoice is the host's value of tool_choice for a required call.
@@ -155,7 +156,7 @@ func profiles() []Profile {
 		// have another form.
 		{Name: "mistral", Provider: "mistral_ai", Domains: []string{"api.mistral.ai"},
 			Formats: withoutTools, Required: requiredAny, NamedChoice: true, NoneDrops: true, IDs: shortID,
-			StrictTurns: true, SeedField: "random_seed", Images: anyImages, Metadata: anyMetadata},
+			StrictTurns: true, Reasoning: thinkingParts, SeedField: "random_seed", Images: anyImages, Metadata: anyMetadata},
 		{Name: "deepseek", Domains: []string{"api.deepseek.com"}, Required: requiredNative, NamedChoice: true, BlankContent: true,
 			JoinText: true, Reasoning: reasoningContent, AllReasoning: true, ThinkingOff: true, StreamUsage: true},
 		// Moonshot wants types in alternatives and not beside them, and has no tuples.
