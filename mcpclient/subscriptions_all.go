@@ -23,9 +23,9 @@ type subscriptions struct {
 
 	mu        sync.Mutex
 	all       []*Subscription
-	turn      chan struct{}      // held during resources/subscribe and resources/unsubscribe
-	requested map[string]bool    // resources that a legacy server was asked to watch; true: it has agreed
-	endLater  context.CancelFunc // ends watchLater; nil before the first
+	turn      chan struct{}   // held during resources/subscribe and resources/unsubscribe
+	requested map[string]bool // resources that a legacy server was asked to watch; true: it has agreed
+	endLater  func()          // ends watchLater; nil before the first
 }
 
 func (l *subscriptions) add(ctx context.Context, asked mcp.SubscriptionFilter, stream bool) *Subscription {

@@ -12,6 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/backoff"
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/lifecycle"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/renewal"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/streamable"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -44,8 +45,9 @@ func (l *subscriptions) unwatch(s *Subscription) {
 		return
 	}
 	l.life.StartSending(func() {
-		ctx, cancel := context.WithTimeout(backoff.Unattended(l.life.Context()), lifecycle.SendTimeout)
+		ctx, cancel := context.WithTimeout(backoff.Unattended(context.WithoutCancel(s.ctx)), lifecycle.SendTimeout)
 		defer cancel()
+		defer context.AfterFunc(l.life.Context(), cancel)()
 		if err := l.watch(ctx, nil, &callOptions{}, l.sessions); err != nil && l.life.IsOpen() {
 			l.log.Warn("the server still watches resources", "error", err)
 		}
@@ -127,7 +129,7 @@ func (l *subscriptions) watchAgain(ctx context.Context) error {
 		return err
 	}
 	_, wanted := l.watchedResources()
-	later := l.forget()
+	later := l.forget(ctx)
 	release()
 	defer l.publish(mcp.Change{Kind: mcp.Stale})
 	asking, cancel := context.WithTimeout(ctx, watchTimeout) // calls wait for the session meanwhile
@@ -146,16 +148,18 @@ func (l *subscriptions) watchAgain(ctx context.Context) error {
 	return nil
 }
 
-// forget records that the server watches nothing. The context is that of watchLater, until the server forgets again.
-func (l *subscriptions) forget() context.Context {
+// forget records that the server watches nothing. It returns the context of watchLater, with the values of the session's
+// ctx, until the server forgets again or the client is closed.
+func (l *subscriptions) forget(ctx context.Context) context.Context {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.requested = nil
 	if l.endLater != nil {
 		l.endLater()
 	}
-	var later context.Context
-	later, l.endLater = context.WithCancel(backoff.Unattended(l.life.Context()))
+	later, end := context.WithCancel(backoff.Unattended(renewal.WithValuesOf(ctx, context.Background())))
+	stop := context.AfterFunc(l.life.Context(), end)
+	l.endLater = func() { stop(); end() }
 	return later
 }
 

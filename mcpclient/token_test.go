@@ -387,19 +387,44 @@ func (f tokenFunc) Token(ctx context.Context, refused *transport.Refusal) (trans
 
 type tokenUser struct{}
 
-// A source with tokens of several users finds the user in the context of the call, as an http.RoundTripper does.
+// A source with tokens of several users finds the user in the context of the call, as an http.RoundTripper does. What follows
+// from the call without a caller has the same user.
 func TestTokenByTheContextOfACall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newDiplomat()
-		c := connectWith(t, serve(t, s), tokenFunc(func(ctx context.Context, _ *transport.Refusal) (transport.Token, error) {
+		var busy atomic.Bool
+		server := served(t, func(w http.ResponseWriter, r *http.Request, m message) {
+			if busy.Load() && m.Method == "resources/subscribe" {
+				w.WriteHeader(http.StatusServiceUnavailable)
+				return
+			}
+			s.ServeHTTP(w, r)
+		})
+		c := connectWith(t, server, tokenFunc(func(ctx context.Context, _ *transport.Refusal) (transport.Token, error) {
 			user, _ := ctx.Value(tokenUser{}).(string)
 			return transport.Token{Value: "of-" + user, Owner: user}, nil
-		}), legacy())
-		s.read()
-		check.NoError(t, c.Ping(context.WithValue(t.Context(), tokenUser{}, "bob")))
-		for _, what := range s.read() {
-			check.That(t, strings.Contains(what, "of-bob") || strings.HasPrefix(what, "DELETE"), "got %q, want the token of bob only", what)
+		}), undeclared(legacy()))
+		as := func(user string) context.Context { return context.WithValue(t.Context(), tokenUser{}, user) }
+		wantOnly := func(user, what string) {
+			t.Helper()
+			time.Sleep(time.Minute)
+			seen := s.read()
+			for _, one := range seen {
+				check.That(t, strings.Contains(one, "of-"+user) || strings.HasPrefix(one, "DELETE"), "got %q, want the token of %s only", one, user)
+			}
+			has(t, seen, what+" Bearer of-"+user, true)
 		}
+		s.read()
+		check.NoError(t, c.Ping(as("bob")))
+		wantOnly("bob", "ping s-2")
+		check.Must(t, subscribed(t, as("bob"), c, onResources("file:///a")).Close())
+		wantOnly("bob", "resources/unsubscribe s-2")
+		subscribed(t, as("bob"), c, onResources("file:///a"))
+		s.read()
+		busy.Store(true)
+		check.NoError(t, c.Ping(as("alice")))
+		busy.Store(false)
+		wantOnly("alice", "resources/subscribe s-3")
 	})
 }
 
