@@ -127,7 +127,7 @@ func (s *sender) sendCall(ctx context.Context, c *ledger.Call, j *job, send send
 	if needed, ok := s.neededSignIn(c, result); ok {
 		return s.askSignIn(c, needed)
 	}
-	if result.Unsent() && (c.At == ledger.CallSent || len(c.Round) > 0) { // but it was sent before
+	if result.Unsent() && (c.At == ledger.CallSent || c.Lost || len(c.Round) > 0) { // but it was sent before
 		return s.recordDoubt(c, j)
 	}
 	if mayResend(c, j, result) {

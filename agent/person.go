@@ -115,7 +115,7 @@ func resumeAfterSignIn(t *turn, c *ledger.Call) (func() error, error) {
 		return t.sendAgain(c)
 	}
 	effect := "Nothing was done."
-	if c.Task != nil || len(c.Round) > 0 || c.Tries > 1 { // an earlier attempt may have reached the server
+	if c.Task != nil || len(c.Round) > 0 || c.Lost { // an earlier attempt may have reached the server
 		effect = givenUp
 	}
 	j := t.tools.job(c)

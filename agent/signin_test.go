@@ -143,19 +143,26 @@ func TestSignInMidway(t *testing.T) {
 	}
 }
 
-// A call that may have run is not called undone because nobody signs in for the next attempt.
-func TestSignInIsRefusedAfterALostAnswer(t *testing.T) {
-	g := newGate(t)
-	g.signed, g.loses = true, true
-	transport := &mcpclient.HTTP{URL: g.web.URL(), Client: &http.Client{Transport: g}}
-	o := inEra(eras[1])
-	o.Policy.Repeat = isHarmless
-	no := func(_ context.Context, q *run.Question) (run.Reply, error) { return q.Decline(), nil }
-	a := withTools(t, play(uses(toolCall("1", "echo", "{}")), says("done")), openAll(t, o, adapter.Server{Name: "drive", Transport: transport}),
-		&agent.Options{Person: agent.Person{Reply: no}})
-	want := "Error: the user did not sign in at the tool's server. The call was given up; it may or may not have run."
-	check.Same(t, "result", results(mustRun(t, a, human("go")).Messages), []string{want})
-	check.Equal(t, "calls that ran", g.ran, 1)
+// A call that may have run is not called undone because nobody signs in for the next attempt, or signing in does not help.
+func TestSignInAfterALostAnswer(t *testing.T) {
+	for _, tt := range []struct {
+		reply func(*run.Question) (run.Reply, error)
+		want  string
+	}{
+		{func(q *run.Question) (run.Reply, error) { return q.Decline(), nil }, "Error: the user did not sign in at the tool's server. The call was given up; it may or may not have run."},
+		{func(q *run.Question) (run.Reply, error) { return q.Accept(nil) },
+			"It is unknown whether the call ran: the work on it ended before its result came. Check before you repeat it."},
+	} {
+		g := newGate(t)
+		g.signed, g.loses = true, true
+		transport := &mcpclient.HTTP{URL: g.web.URL(), Client: &http.Client{Transport: g}}
+		o := inEra(eras[1])
+		o.Policy.Repeat = isHarmless
+		a := withTools(t, play(uses(toolCall("1", "echo", "{}")), says("done")), openAll(t, o, adapter.Server{Name: "drive", Transport: transport}),
+			&agent.Options{Person: agent.Person{Reply: func(_ context.Context, q *run.Question) (run.Reply, error) { return tt.reply(q) }}})
+		check.Same(t, "result", results(mustRun(t, a, human("go")).Messages), []string{tt.want})
+		check.Equal(t, "calls that ran", g.ran, 1)
+	}
 }
 
 func TestSignInIsRefused(t *testing.T) {

@@ -46,6 +46,7 @@ type Call struct {
 	At       CallAt     `json:"at"`
 	Tries    int        `json:"tries,omitzero"`   // how often it was sent, including continuations of a round
 	Sent     time.Time  `json:"sent,omitzero"`    // when it was last sent
+	Lost     bool       `json:"lost,omitzero"`    // an earlier attempt has no outcome, and may have had an effect
 	Reply    *run.Reply `json:"answer,omitempty"` // reply of a person, to the approval or to the doubt
 	Approved *Decision  `json:"approved,omitempty"`
 

@@ -53,6 +53,7 @@ func (c *Intent) apply(s *State, at time.Time) error {
 	if s.isUnanswered(call) {
 		return fmt.Errorf("a person is asked about call %q", c.Call)
 	}
+	call.Lost = call.At == CallSent || call.Lost && call.At != CallInDoubt // a person says that it did not run
 	call.At, call.Tries, call.Sent = CallSent, call.Tries+1, at
 	if c.Args != nil {
 		call.Args = c.Args
