@@ -49,6 +49,12 @@ func additions(host string, request map[string]any) {
 	}
 	switch host {
 	case "mistral":
+		for _, m := range tree.List(request["messages"]) {
+			parts := tree.List(tree.Object(m)["content"])
+			if len(parts) > 0 && tree.Object(parts[0])["type"] == "thinking" {
+				tree.Object(m)["content"] = slices.Concat(parts[1:], []any{map[string]any{"type": "text", "text": ""}})
+			}
+		}
 		delete(request, "random_seed")
 		if request["tool_choice"] == "any" {
 			request["tool_choice"] = "required"
