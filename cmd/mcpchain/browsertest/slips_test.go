@@ -106,6 +106,33 @@ func TestDrafts(t *testing.T) {
 	written("")
 }
 
+// TestThoughts has the model reason before its answer. The person reads that as it comes, and it folds when the answer begins.
+func TestThoughts(t *testing.T) {
+	next := make(chan struct{})
+	ada := enter(t, replying(t, func(w http.ResponseWriter, _ string, delta func(string)) bool {
+		for _, piece := range []string{`{"reasoning_content":"First I add."}`, `{"reasoning_content":" Then I check."}`, `{"content":"It is 2."}`} {
+			delta(piece)
+			check.NoError(t, http.NewResponseController(w).Flush())
+			received(t, next)
+		}
+		return true
+	})...)
+	ada.ask("What is 1 plus 1?", ".draft .reasoning .plain", "First I add.")
+	next <- struct{}{}
+	ada.see(".draft .reasoning .plain", "First I add. Then I check.")
+	ada.accessible("thoughts")
+	next <- struct{}{}
+	ada.see(".draft .prose", "It is 2.")
+	ada.gone(".reasoning .plain")
+	ada.shoot("thoughts folded")
+	ada.click(".draft .reasoning summary", "Reasoning")
+	next <- struct{}{}
+	ada.see(".reply:not(.draft) .reasoning .plain", "First I add. Then I check.") // it stays unfolded
+	ada.reload()
+	ada.see(".reply .prose", "It is 2.")
+	ada.gone(".reasoning .plain")
+}
+
 // TestBrokenAnswer has the model break off its answer. What came stays, also after a reload, and the turn is tried again.
 func TestBrokenAnswer(t *testing.T) {
 	asked := make(chan string, 3)

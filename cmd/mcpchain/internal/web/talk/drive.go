@@ -111,9 +111,9 @@ func (t *topic) driveAgain() bool {
 	return false
 }
 
-// clearStepLocked drops the draft and the progress of the current step.
+// clearStepLocked drops the draft, the reasoning and the progress of the current step.
 func (t *topic) clearStepLocked() {
-	t.draft, t.progress, t.thinking = prose.Draft{}, nil, false
+	t.draft, t.reasoning, t.progress, t.thinking = prose.Draft{}, nil, nil, false
 	t.generation++
 }
 
@@ -148,7 +148,7 @@ func (s *Service) showEvent(t *topic, e agent.Event) {
 	switch e := e.(type) {
 	case *agent.ReasoningDelta:
 		if len(e.Path) == 0 {
-			t.setThinking()
+			t.addReasoning(e.Text)
 		}
 		return
 	case *agent.TextDelta:
@@ -167,14 +167,17 @@ func (s *Service) showEvent(t *topic, e agent.Event) {
 	}
 }
 
-// setThinking has windows show that the model reasons.
-func (t *topic) setThinking() {
+// addReasoning adds a piece of the model's reasoning. What is too long is left out: the reply says how much it is.
+func (t *topic) addReasoning(text string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.thinking {
-		t.thinking = true
-		t.changed.fire()
+	room := maxReasoning - len(t.reasoning)
+	if t.thinking && room == 0 {
+		return
 	}
+	t.thinking = true
+	t.reasoning = append(t.reasoning, text[:min(len(text), room)]...)
+	t.changed.fire()
 }
 
 // addDraft adds a piece of the model's text to the draft.

@@ -35,7 +35,8 @@ type topic struct {
 	contextUse *contextUseJSON            // how the last model call of this process used the context window; nil before
 	spent      run.Usage                  // by the conversation, with sub-agents and sampling
 	draft      prose.Draft                // the text that the model is writing
-	generation int                        // the draft's number: each step begins another draft
+	reasoning  []byte                     // how it has reasoned before, at most maxReasoning bytes
+	generation int                        // the number of draft and reasoning: each step begins others
 	thinking   bool                       // the model reasons, and has not written text
 	progress   map[string]json.RawMessage // by call
 	windows    int                        // number of windows that show the conversation

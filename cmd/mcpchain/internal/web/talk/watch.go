@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"time"
+	"unicode/utf8"
 
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -30,9 +31,16 @@ type liveJSON struct {
 	From     int                        `json:"from"`   // number of blocks of the draft to keep
 	Blocks   []([]prose.Node)           `json:"blocks"` // complete blocks that follow
 	Open     []prose.Node               `json:"open"`   // the block that is being written
+	Thoughts *thoughtsJSON              `json:"thoughts,omitempty"`
 	Progress map[string]json.RawMessage `json:"progress,omitempty"`
 	Taken    []string                   `json:"taken,omitempty"` // ids of questions that were answered since the work began
 	Spent    spentJSON                  `json:"spent"`
+}
+
+// thoughtsJSON is the reasoning before the draft.
+type thoughtsJSON struct {
+	From int    `json:"from"` // number of bytes that the window has; 0: it begins
+	Text string `json:"text"` // what follows
 }
 
 // contextUseJSON describes what fills the context window of the model, in tokens.
@@ -79,6 +87,7 @@ type window struct {
 	reader     *eventfeed.Reader
 	generation int                       // the draft's number
 	blocks     int                       // how many blocks of the draft the window has
+	reasoned   int                       // how many bytes of the reasoning it has
 	lastLive   string                    // the JSON of the liveJSON that was last sent
 	lastUse    *contextUseJSON           // as it was last sent
 	viewCalls  map[string]agent.Position // up to which it has the calls of views, by run
@@ -247,7 +256,7 @@ func (w *window) readLive() (out []Event, err error) {
 		out = append(out, NewEvent("window", t.contextUse))
 	}
 	if w.generation != t.generation {
-		w.generation, w.blocks = t.generation, 0
+		w.generation, w.blocks, w.reasoned = t.generation, 0, 0
 	}
 	now := NewEvent("now", liveJSON{
 		Working:  t.working,
@@ -255,6 +264,7 @@ func (w *window) readLive() (out []Event, err error) {
 		From:     w.blocks,
 		Blocks:   t.draft.Blocks[w.blocks:],
 		Open:     t.draft.Open(),
+		Thoughts: w.thoughtsLocked(),
 		Progress: t.progress,
 		Taken:    slices.Sorted(maps.Keys(t.replies)),
 		Spent:    spentJSON{t.spent.Input, t.spent.Output, t.spent.Cost},
@@ -265,6 +275,27 @@ func (w *window) readLive() (out []Event, err error) {
 		out = append(out, now)
 	}
 	return out, nil
+}
+
+// thoughtsLocked returns the reasoning that the window lacks, nil if there is none at all. A character whose last bytes
+// have not come waits for them. The mutex of the topic is held.
+func (w *window) thoughtsLocked() *thoughtsJSON {
+	all := w.topic.reasoning
+	if len(all) == 0 {
+		return nil
+	}
+	end := len(all)
+	for n := 1; n < utf8.UTFMax && n <= end-w.reasoned; n++ {
+		if last := all[end-n:]; utf8.RuneStart(last[0]) {
+			if !utf8.FullRune(last) {
+				end -= n
+			}
+			break
+		}
+	}
+	from := w.reasoned
+	w.reasoned = end
+	return &thoughtsJSON{from, proseText(string(all[from:end]), maxReasoning)}
 }
 
 // countWindow adds n to the number of windows that show the conversation.

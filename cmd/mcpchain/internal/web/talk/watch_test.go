@@ -3,6 +3,7 @@ package talk
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"iter"
 	"strings"
 	"testing"
@@ -100,12 +101,29 @@ func TestAnsweredQuestionInTheList(t *testing.T) {
 	check.Equal(t, "questions with an answer", asks(), 0)
 }
 
-// A window shows that the model reasons, until it writes.
+// A window gets the model's reasoning as it comes, in whole characters and within bounds, and that it reasons until it writes.
 func TestThinking(t *testing.T) {
 	s, w := &Service{}, &window{topic: &topic{}}
-	for want, e := range map[bool]agent.Event{true: &agent.ReasoningDelta{Text: "hm"}, false: &agent.TextDelta{Text: "so"}} {
-		s.showEvent(w.topic, e)
+	long := strings.Repeat("x", maxReasoning)
+	for _, step := range []struct {
+		event    agent.Event
+		thinking bool
+		thoughts *thoughtsJSON
+	}{
+		{&agent.ReasoningDelta{Text: "h\u202em \xe2\x82"}, true, &thoughtsJSON{0, "h\\u202em "}},
+		{&agent.ReasoningDelta{Text: "\xac"}, true, &thoughtsJSON{6, "€"}},
+		{&agent.TextDelta{Text: "so"}, false, &thoughtsJSON{9, ""}},
+		{&agent.ReasoningDelta{Text: long}, true, &thoughtsJSON{9, long[9:]}},
+		{&agent.ReasoningDelta{Text: long, EventInfo: agent.EventInfo{Path: []string{"helper"}}}, true, &thoughtsJSON{maxReasoning, ""}},
+		{&agent.ModelStart{}, false, nil},
+	} {
+		s.showEvent(w.topic, step.event)
 		live := check.Value(w.readLive())(t)
-		check.Equal(t, e, strings.Contains(string(live[len(live)-1].Data), `"thinking":true`), want)
+		var now struct {
+			Thinking bool
+			Thoughts *thoughtsJSON
+		}
+		check.Must(t, json.Unmarshal(live[len(live)-1].Data, &now))
+		check.Same(t, fmt.Sprintf("%.50v", step.event), []any{now.Thinking, now.Thoughts}, []any{step.thinking, step.thoughts})
 	}
 }

@@ -75,12 +75,11 @@ export class Timeline {
 
   // reply shows an answer instead of the draft, and returns its text: "" for an answer without one.
   reply(e) {
+    const isRead = this.#draft?.lastChild.hasChildNodes() && this.#thoughts()?.open; // the person has unfolded it
     this.#drop();
     if (!e.text && !e.reasoning) return "";
     const article = el("article", { class: "reply", "aria-label": "Answer" });
-    if (e.reasoning) {
-      article.append(el("details", { class: "reasoning" }, el("summary", {}, "Reasoning"), el("div", { class: "plain", dir: "auto" }, e.reasoning)));
-    }
+    if (e.reasoning) article.append(reasoning(e.reasoning, isRead));
     const body = el("div", { class: "prose", dir: "auto" }, ...prose(e.text));
     article.append(body);
     if (e.broken) article.append(el("p", { class: "note" }, "The answer broke off here."));
@@ -163,20 +162,37 @@ export class Timeline {
     this.#again.hidden = hidden;
   }
 
-  // now shows what has no record: the progress of calls, and the text that the model is writing. Of its blocks, the first e.from
-  // stay as they are.
+  // now shows what has no record: the progress of calls, and the text that the model is writing, with its reasoning before. Of
+  // the blocks of the text, the first e.from stay as they are.
   now(e) {
     this.#hideAgain(e.working);
     for (const [id, progress] of Object.entries(e.progress ?? {})) this.#calls.get(id)?.progress(progress);
     const blocks = [...(e.blocks ?? []), ...(e.open ? [e.open] : [])];
-    if (e.from === 0 && blocks.length === 0) { this.#drop(); return; }
+    const isWriting = e.from > 0 || blocks.length > 0;
+    if (!isWriting && !e.thoughts) { this.#drop(); return; }
     if (!this.#draft) {
       this.#draft = el("article", { class: "reply draft", "aria-label": "Answer, so far", "aria-busy": "true" }, el("div", { class: "prose", dir: "auto" }));
       this.#add(this.#draft);
     }
-    const body = this.#draft.firstChild;
+    this.#think(e.thoughts, isWriting);
+    const body = this.#draft.lastChild;
     while (body.childElementCount > e.from) body.lastChild.remove();
     for (const block of blocks) body.append(el("div", { class: "block" }, ...prose(block)));
+  }
+
+  // #thoughts returns the node of the reasoning before the draft, undefined without one.
+  #thoughts() { return this.#draft?.querySelector(".reasoning") ?? undefined; }
+
+  // #think shows the reasoning as it comes, and folds it when the answer begins.
+  #think(e, isWriting) {
+    if (!e || e.from === 0) this.#thoughts()?.remove();
+    if (!e) return;
+    if (!this.#thoughts()) this.#draft.prepend(reasoning("", !isWriting));
+    const node = this.#thoughts(), text = node.lastChild;
+    const isAtEnd = text.scrollHeight - text.scrollTop - text.clientHeight < 40;
+    text.append(e.text);
+    if (isAtEnd) text.scrollTop = text.scrollHeight;
+    if (isWriting && !this.#draft.lastChild.hasChildNodes()) node.open = false;
   }
 
   // #drop removes the draft.
@@ -192,4 +208,9 @@ export class Timeline {
     if (this.#draft && node !== this.#draft) this.#log.insertBefore(node, this.#draft);
     else this.#log.append(node);
   }
+}
+
+// reasoning is the node of the model's reasoning.
+function reasoning(text, open) {
+  return el("details", { class: "reasoning", open }, el("summary", {}, "Reasoning"), el("div", { class: "plain", dir: "auto", tabindex: 0 }, text));
 }
