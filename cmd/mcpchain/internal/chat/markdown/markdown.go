@@ -55,6 +55,13 @@ const minWidth = 20
 // be longer.
 func New(width int) *Stream { return &Stream{page: page{width: max(width, minWidth)}} }
 
+// Resize sets the width of the blocks that are not complete.
+func (s *Stream) Resize(width int) {
+	if p := New(width).page; p != s.page {
+		s.page, s.rest = p, nil
+	}
+}
+
 // Add adds a piece of the text, and returns the lines of the blocks that it completes.
 func (s *Stream) Add(text string) (out []string) {
 	s.line += hosttext.Prose(text)

@@ -124,13 +124,16 @@ func TestLongRest(t *testing.T) {
 }
 
 // No line is longer than the window, also where words are broken at hyphens: a terminal would show a blank row below it.
+// The window may become narrower meanwhile.
 func TestHyphens(t *testing.T) {
-	const names = "- gzip-file-as-resource, toggle-simulated-logging, toggle-subscriber-updates, trigger-long-running-operation, " +
-		"trigger-elicitation-request, trigger-url-elicitation, trigger-sampling-request, simulate-research-query, read_file, read_text_file, read_media_file\n"
+	names := "- gzip-file-as-resource, toggle-simulated-logging, toggle-subscriber-updates, trigger-long-running-operation, " +
+		"trigger-elicitation-request, trigger-url-elicitation, trigger-sampling-request, " + strings.Repeat("word ", smallRest/len("word ")) + "simulate-research-query, read_file, read_text_file, read_media_file\n"
 	for width := 40; width < 120; width++ {
-		s := New(width)
+		s := New(2 * width)
 		s.Add(names)
-		for _, line := range s.End() {
+		s.Rest()
+		s.Resize(width)
+		for _, line := range append(s.Rest(), s.End()...) {
 			got := ansi.StringWidth(line)
 			check.That(t, got <= width, "got %d columns, want at most %d: %s", got, width, line)
 		}

@@ -47,9 +47,11 @@ func (p *printer) printQuestion(text string) {
 
 // addAnswer adds a piece of an answer.
 func (p *printer) addAnswer(text string) {
+	width := p.terminal.columns() - 1 // a full row would get a space, see printable
 	if p.answer == nil {
-		p.answer, p.answerShown = markdown.New(max(1, p.terminal.columns()-1)), false // a full row would get a space, see printable
+		p.answer, p.answerShown = markdown.New(width), false
 	}
+	p.answer.Resize(width) // the person may change the window during the answer
 	lines := p.answer.Add(text)
 	p.send(unfinishedMsg(p.stripColours(p.answer.Rest())))
 	p.printAnswer(lines)
