@@ -86,7 +86,7 @@ func (l *lender) sharedLocked(ctx context.Context, state *serverState) (_ *serve
 	s := l.roster.findLocked(state)
 	switch {
 	case s == nil:
-		return nil, nil, &unsentError{fmt.Errorf("server %q was removed", state.label)}
+		return nil, nil, &unsentError{removedError(state)}
 	case s.client == nil: // it became idle again
 		return nil, nil, &unsentError{fmt.Errorf("server %q: %w", state.label, errIdleClosed)}
 	}
@@ -97,6 +97,8 @@ func (l *lender) sharedLocked(ctx context.Context, state *serverState) (_ *serve
 
 // errIdleClosed is the error of a call on a connection that has just become idle.
 var errIdleClosed = errors.New("the connection has ended because nothing used it; try again")
+
+func removedError(state *serverState) error { return fmt.Errorf("server %q was removed", state.label) }
 
 // userTool returns a tool on the connection of a user. It must be the same as on the shared connection.
 func (l *lender) userTool(s *server, tool *Tool) (*Tool, error) {

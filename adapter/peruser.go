@@ -101,7 +101,7 @@ func (l *lender) choose(state *serverState, user string, who *caller.Caller) (lo
 	case l.roster.closed:
 		return loan{}, errToolsetClosed
 	case base == nil:
-		return loan{}, fmt.Errorf("server %q was removed", state.label)
+		return loan{}, removedError(state)
 	}
 	p := l.pools[state]
 	if p == nil {
@@ -152,18 +152,21 @@ func (l *lender) openFor(ctx context.Context, s *server) {
 	case usable:
 		close(s.watch.joined)
 		s.client.AfterEnd(func(err error) { l.onUserConnEnd(s, err) })
-	case err == nil: // the toolset was closed
+	case err == nil: // the toolset was closed, or the server removed
 		_ = s.close()
 	}
 }
 
 // setOpened ends the wait for a connection that is open or could not be opened. usable is false also if the toolset was
-// closed meanwhile.
+// closed or the server removed meanwhile.
 func (l *lender) setOpened(s *server, err error) (usable bool) {
 	l.roster.mu.Lock()
 	defer l.roster.mu.Unlock()
-	if l.roster.closed {
+	switch {
+	case l.roster.closed:
 		err = errToolsetClosed
+	case l.roster.findLocked(s.state) == nil:
+		err = removedError(s.state)
 	}
 	s.err = err
 	if err != nil {
@@ -218,7 +221,25 @@ func (l *lender) stopUsers(state *serverState) {
 		l.stopLocked(s)
 	}
 	p.wakeLocked()
-	if r.findLocked(state) == nil {
+}
+
+// take takes the connections of all users of a removed server out of the pool, and returns those to close: also the ones
+// that were replaced and still have calls, but not those that are being opened, which setOpened refuses.
+func (l *lender) take(state *serverState) []*server {
+	r := l.roster
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out := slices.DeleteFunc(slices.Clone(r.retired), func(s *server) bool { return s.state != state })
+	if p := l.pools[state]; p != nil {
+		for _, s := range p.conns {
+			s.retired = true
+			s.stopIdleLocked()
+			if s.isOpened() {
+				out = append(out, s)
+			}
+		}
 		delete(l.pools, state)
+		p.wakeLocked()
 	}
+	return out
 }

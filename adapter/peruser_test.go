@@ -227,7 +227,7 @@ func TestToolThatDiffersForAUser(t *testing.T) {
 	check.That(t, r.Unsent(), "got %v, want nothing sent", r.Err)
 }
 
-// A call stops waiting for a connection if its server is removed or the toolset is closed.
+// A call ends, and so does the wait for a connection, if its server is removed or the toolset is closed.
 func TestWaitEndsWithTheServer(t *testing.T) {
 	for name, end := range map[string]func(*Toolset) error{
 		"removed": func(ts *Toolset) error { return ts.Remove("p") },
@@ -244,6 +244,7 @@ func TestWaitEndsWithTheServer(t *testing.T) {
 			began := time.Now()
 			check.NoError(t, end(ts))
 			check.Equal(t, name, <-second.said, "Error: the tool's server cannot be reached. Nothing was done.")
+			check.Contains(t, name+": the call under way", <-first.said, "may or may not have run")
 			check.That(t, time.Since(began) <= time.Minute, "%s: got it after %v, want it at once", name, time.Since(began))
 			close(first.answer)
 		})

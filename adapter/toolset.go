@@ -109,15 +109,14 @@ func (t *Toolset) Add(ctx context.Context, added Server) error {
 	return nil
 }
 
-// Remove removes a server and its tools, and closes its connection if the toolset opened it. Its
+// Remove removes a server and its tools, and closes its connections, also those of users ([Server.PerUser]). Its
 // current calls fail. It returns an error if there is no such server.
 func (t *Toolset) Remove(name string) error {
 	s := t.roster.remove(name)
 	if s == nil {
 		return fmt.Errorf("remove from toolset: there is no server %q", name)
 	}
-	t.lender.stopUsers(s.state)
-	if err := s.close(); err != nil {
+	if err := concurrently(append(t.lender.take(s.state), s), (*server).close); err != nil {
 		return fmt.Errorf("remove server %q: %w", name, err)
 	}
 	return nil
