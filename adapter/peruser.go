@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/bound"
 	"github.com/mcpchain/mcpchain/internal/caller"
 )
 
@@ -72,13 +73,13 @@ type loan struct {
 	changed <-chan struct{}
 }
 
-// awaitChange waits until another choice may have a connection. The error says why ctx has ended.
+// awaitChange waits until another choice may have a connection.
 func (l *loan) awaitChange(ctx context.Context) error {
 	select {
 	case <-l.changed:
 		return nil
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		return bound.Ended(ctx)
 	}
 }
 
@@ -88,7 +89,7 @@ func (s *server) wait(ctx context.Context) error {
 	case <-s.ready:
 		return s.err
 	case <-ctx.Done():
-		return ctx.Err()
+		return bound.Ended(ctx)
 	}
 }
 

@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -248,6 +249,16 @@ func TestWaitEndsWithTheServer(t *testing.T) {
 			check.That(t, time.Since(began) <= time.Minute, "%s: got it after %v, want it at once", name, time.Since(began))
 			close(first.answer)
 		})
+	}
+}
+
+// A call that is cancelled while it waits for a connection fails with the error of its context, whatever the cause.
+func TestWaitEndsWithTheCall(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errors.New("no patience"))
+	for _, err := range []error{(&loan{}).awaitChange(ctx), (&server{}).wait(ctx)} {
+		check.Is(t, err, context.Canceled)
+		check.Text(t, err, "no patience")
 	}
 }
 
