@@ -138,12 +138,13 @@ func (a *answerer) listRoots() (json.RawMessage, error) {
 
 // refusal is an answer that did not come from a handler: the request was not allowed.
 type refusal struct {
-	*mcp.RPCError
-	hint string // advice for the host, after the message; "" for none
+	answer *mcp.RPCError
+	hint   string // advice for the host, after the message; "" for none
 }
 
-func (r *refusal) Error() string { return r.RPCError.Error() + r.hint }
-func (r *refusal) Unwrap() error { return r.RPCError }
+func (r *refusal) Error() string           { return r.answer.Error() + r.hint }
+func (r *refusal) Unwrap() error           { return r.answer }
+func (r *refusal) RPCError() *mcp.RPCError { return r.answer }
 
 // newRefusal returns a refusal with a message, which is bounded: it may have text of the server.
 func newRefusal(code int, format string, args ...any) error {
@@ -174,8 +175,6 @@ func wireError(err error) (e *mcp.RPCError) {
 	switch made := err.(type) { // not errors.As, see above
 	case *mcp.RPCError:
 		e = made
-	case *refusal:
-		e = made.RPCError
 	case interface{ RPCError() *mcp.RPCError }:
 		e = made.RPCError()
 	}

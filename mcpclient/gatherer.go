@@ -112,7 +112,7 @@ func unansweredError(method string, err error) error {
 	r, refused := errors.AsType[*refusal](err)
 	switch {
 	case refused:
-		return fmt.Errorf("%w: %s of the server: %s%s", mcp.ErrInvalidResult, question, r.Message, r.hint)
+		return fmt.Errorf("%w: %s of the server: %s%s", mcp.ErrInvalidResult, question, r.answer.Message, r.hint)
 	case errors.Is(err, mcp.ErrRejected):
 		return fmt.Errorf("%s of the server: %w", question, &rejectedError{err})
 	}

@@ -37,9 +37,9 @@ func (d *dispatcher) respond(ctx context.Context, m jsonrpc.Message, r *serverRe
 	refused, _ := errors.AsType[*refusal](err)
 	switch {
 	case err == nil:
-	case refused != nil && refused.Code == mcp.CodeInvalidParams:
+	case refused != nil && refused.answer.Code == mcp.CodeInvalidParams:
 		d.warnings.logViolation("refused a malformed request of the server",
-			"method", d.texts.cut(m.Method), "reason", d.texts.scrub(refused.Message))
+			"method", d.texts.cut(m.Method), "reason", d.texts.scrub(refused.answer.Message))
 	case wireError(err).Code == mcp.CodeInternalError && !cancelled: // the server learns only the code
 		d.warnings.logFailure(ctx, "server request failed", "method", d.texts.cut(m.Method), "error", d.client.scrubError(err))
 	default:

@@ -164,9 +164,10 @@ var kinds = []struct {
 	{mcp.ErrInvalidResult, "invalid_result"},
 }
 
-// newFailure returns the failure of a request, by its result or its error. A question that is
-// answered later, and a subscription that the client closed, are not failures.
-func newFailure(r *mcpclient.Request, raw json.RawMessage, err error) failure {
+// newFailure returns the failure of a request, by its result or its error, and rpc, the JSON-RPC error
+// that was sent or received. A question that is answered later, and a subscription that the client
+// closed, are not failures.
+func newFailure(r *mcpclient.Request, raw json.RawMessage, err error, rpc *mcp.RPCError) failure {
 	if err == nil {
 		if r.Method == "tools/call" && toolFailed(raw) {
 			return failure{kind: "tool_error"}
@@ -182,7 +183,7 @@ func newFailure(r *mcpclient.Request, raw json.RawMessage, err error) failure {
 	if r.Method == "subscriptions/listen" && (errors.Is(err, context.Canceled) || errors.Is(err, mcpclient.ErrClosed)) {
 		return failure{} // the caller has closed it
 	}
-	if rpc := rpcError(err); rpc != nil {
+	if rpc != nil {
 		code := strconv.Itoa(rpc.Code)
 		return failure{kind: code, code: code}
 	}
@@ -197,14 +198,16 @@ func newFailure(r *mcpclient.Request, raw json.RawMessage, err error) failure {
 	return failure{kind: "_OTHER"}
 }
 
-// rpcError returns the JSON-RPC error from or for the server, nil for another error.
-func rpcError(err error) *mcp.RPCError {
-	var made interface{ RPCError() *mcp.RPCError }
-	if errors.As(err, &made) {
+// sentError returns what a server gets of a handler's error, nil for an error that was not made for it: then it
+// gets no more than that there was one.
+func sentError(err error) *mcp.RPCError {
+	switch made := err.(type) { // not errors.As: a wrapped one may come from another server
+	case *mcp.RPCError:
+		return made
+	case interface{ RPCError() *mcp.RPCError }:
 		return made.RPCError()
 	}
-	rpc, _ := errors.AsType[*mcp.RPCError](err)
-	return rpc
+	return nil
 }
 
 // toolFailed reports whether the result of a tool has isError.

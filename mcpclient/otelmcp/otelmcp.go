@@ -129,7 +129,8 @@ func (t *telemetry) clientMiddleware(next mcpclient.Handler) mcpclient.Handler {
 		defer o.end(ctx)
 		t.propagator.Inject(ctx, carrier(r.Meta))
 		raw, err := next(ctx, r)
-		o.failure = newFailure(r, raw, err)
+		received, _ := errors.AsType[*mcp.RPCError](err)
+		o.failure = newFailure(r, raw, err, received)
 		if id := r.ID(); id != 0 {
 			o.span.SetAttributes(keyRequestID.String(strconv.FormatInt(id, 10)))
 		}
@@ -153,7 +154,7 @@ func (t *telemetry) serverMiddleware(next mcpclient.Handler) mcpclient.Handler {
 			o.span.SetAttributes(keyRequestID.String(idText(origin.ID)))
 		}
 		raw, err := next(ctx, r)
-		o.failure = newFailure(r, raw, err)
+		o.failure = newFailure(r, raw, err, sentError(err))
 		return raw, err
 	}
 }

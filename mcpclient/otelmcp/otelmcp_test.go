@@ -228,7 +228,7 @@ func TestHandlerFails(t *testing.T) {
 	for want, err := range map[string]error{
 		"error.type=-32602 mcp.method.name=sampling/createMessage mcp.protocol.version=2025-11-25 rpc.response.status_code=-32602": &mcp.RPCError{Code: -32602, Message: "no"},
 		"error.type=rejected mcp.method.name=sampling/createMessage mcp.protocol.version=2025-11-25":                               fmt.Errorf("no: %w", mcp.ErrRejected),
-		"error.type=_OTHER mcp.method.name=sampling/createMessage mcp.protocol.version=2025-11-25":                                 errors.New("no"),
+		"error.type=_OTHER mcp.method.name=sampling/createMessage mcp.protocol.version=2025-11-25":                                 fmt.Errorf("not for the server: %w", &mcp.RPCError{Code: -32602}),
 		"error.type=-32603 mcp.method.name=sampling/createMessage mcp.protocol.version=2025-11-25 rpc.response.status_code=-32603": nil, // a panic
 	} {
 		r, opts := newRecorder(t), eras["legacy"]
