@@ -36,6 +36,7 @@ type Profile struct {
 	Nameless     bool           // the result of a tool needs no name; gateways to Gemini require one
 	JoinText     bool           // several parts of text must be joined
 	Reasoning    reasoningField // field in which the host wants the reasoning of earlier messages back; "" if it does not
+	Tags         bool           // reasoning may begin the text, within tags: not every server has a parser for its model
 	AllReasoning bool           // if one message of the assistant has reasoning, all must have some
 	ThinkingOff  bool           // "thinking" turns reasoning off, and not the effort "none"
 	FillThoughts bool           // all must have some, even if none has
@@ -122,7 +123,7 @@ const completionTokens = "max_completion_tokens"
 // profiles returns the profiles of the known hosts. The first one is for unknown hosts.
 func profiles() []Profile {
 	return []Profile{
-		{Name: "compatible", Provider: "openai", AnyVendor: true, Required: requiredNative, Reasoning: reasoningContent, StreamUsage: true,
+		{Name: "compatible", Provider: "openai", AnyVendor: true, Required: requiredNative, Reasoning: reasoningContent, Tags: true, StreamUsage: true,
 			Images: anyImages, Audio: true, Metadata: anyMetadata},
 		{Name: "openai", Domains: []string{"api.openai.com"},
 			Responses: true, Nameless: true, TokenField: completionTokens, OpenAIModels: true, Developer: true,
@@ -135,20 +136,20 @@ func profiles() []Profile {
 			Images: anyImages, Audio: true, Metadata: storedMetadata},
 		// Ollama ignores max_completion_tokens, tool_choice and metadata.
 		{Name: "ollama", Domains: []string{"ollama.com"}, Formats: withoutTools, Schemas: profile.LlamaCpp, NoneDrops: true,
-			Reasoning: plainReasoning, StreamUsage: true, Images: imageData},
+			Reasoning: plainReasoning, Tags: true, StreamUsage: true, Images: imageData},
 		{Name: "vllm", Formats: withoutTools, Required: requiredNative, NamedChoice: true,
-			Reasoning: reasoningContent, StreamUsage: true, Images: anyImages, Audio: true},
+			Reasoning: reasoningContent, Tags: true, StreamUsage: true, Images: anyImages, Audio: true},
 		{Name: "llamacpp", Formats: withoutTools, Schemas: profile.LlamaCpp, Required: requiredNative, Parallel: true,
-			Reasoning: reasoningContent, StreamUsage: true, Images: anyImages, Audio: true},
+			Reasoning: reasoningContent, Tags: true, StreamUsage: true, Images: anyImages, Audio: true},
 		{Name: "lmstudio", Formats: withoutTools, Schemas: profile.LlamaCpp, Required: requiredNative,
-			Reasoning: reasoningContent, StreamUsage: true, Images: imageData},
+			Reasoning: reasoningContent, Tags: true, StreamUsage: true, Images: imageData},
 		{Name: "openrouter", Domains: []string{"openrouter.ai"},
 			Formats: withoutTools, OpenAIModels: true, AnyVendor: true, Required: requiredNative, NamedChoice: true, IDs: plainID,
-			Reasoning: reasoningDetails, EchoExtra: true, StreamUsage: true, Images: anyImages, Audio: true, Metadata: anyMetadata},
+			Reasoning: reasoningDetails, EchoExtra: true, Tags: true, StreamUsage: true, Images: anyImages, Audio: true, Metadata: anyMetadata},
 		{Name: "groq", Domains: []string{"api.groq.com"}, Formats: withoutTools, Nameless: true, TokenField: completionTokens,
-			Required: requiredNative, NamedChoice: true, StreamUsage: true, Images: anyImages},
+			Required: requiredNative, NamedChoice: true, Tags: true, StreamUsage: true, Images: anyImages},
 		{Name: "together", Domains: []string{"api.together.xyz", "api.together.ai"},
-			Formats: withoutTools, Required: requiredNative, NamedChoice: true, StreamUsage: true, Images: anyImages, Audio: true},
+			Formats: withoutTools, Required: requiredNative, NamedChoice: true, Tags: true, StreamUsage: true, Images: anyImages, Audio: true},
 		{Name: "gemini", Provider: "gcp.gemini", Domains: []string{"generativelanguage.googleapis.com", "aiplatform.googleapis.com"},
 			Formats: withoutTools, Schemas: profile.Gemini, Required: requiredNative, NamedChoice: true, EchoExtra: true,
 			StreamUsage: true, Images: anyImages, Audio: true},

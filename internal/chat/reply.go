@@ -60,8 +60,9 @@ type answer struct {
 	stopSequence string // stop sequence that ended the text, if the host tells
 	usage        *Usage
 
-	stopped bool // the text was cut before a stop sequence
-	cutOff  int  // bytes of the answer from the stop sequence on
+	openThought bool // the text began with a thought, which did not end
+	stopped     bool // the text was cut before a stop sequence
+	cutOff      int  // bytes of the answer from the stop sequence on
 }
 
 // cutAt cuts the text before the first stop sequence in it.
@@ -86,8 +87,15 @@ func (a *answer) size() int {
 // readWhole decodes an answer in one piece and passes it to the callbacks.
 func (x *exchange) readWhole(d *draft, deltas *Deltas, decode func() (*answer, error)) (*answer, error) {
 	a, err := decode()
-	if err != nil || deltas == nil {
-		return a, err
+	if err != nil {
+		return nil, err
+	}
+	thoughts := d.newThoughtFilter()
+	thought, text := thoughts.write(a.text)
+	held, rest := thoughts.flush()
+	a.reasoning, a.text, a.openThought = a.reasoning+thought+held, text+rest, thoughts.at == inThought
+	if deltas == nil {
+		return a, nil
 	}
 	a.cutAt(d.stops)
 	if err := deltas.sendReasoning(a.reasoning); err != nil {
@@ -135,6 +143,9 @@ func (x *exchange) decodeReply() (*answer, error) {
 // newReply makes the reply of an answer, without the peculiarities of the host, and remembers what the host wants back
 // with it. It returns an error for an answer that the host broke off, or withheld without a text.
 func (d *draft) newReply(x *exchange, a *answer) (*Reply, error) {
+	if a.openThought && finishWord(a.finish) != FinishLength && len(a.calls) == 0 { // it is the answer
+		a.text, a.reasoning = thoughtStart+a.reasoning, ""
+	}
 	a.cutAt(d.stops)
 	r := d.replyWithoutCalls(a)
 	var calls []*ToolCall // by the index in a.calls

@@ -98,6 +98,7 @@ type chatStream struct {
 	text      textStream
 
 	answer          answer
+	thoughts        thoughtFilter
 	reasoningPieces wellFormedPieces
 	reasoning       strings.Builder
 	details         streamedDetails
@@ -112,7 +113,7 @@ type chatStream struct {
 func (x *exchange) assemble(src io.Reader, d *draft, deltas *Deltas) (*answer, error) {
 	side := &sideLines{r: x.limitReader(src)}
 	s := &chatStream{
-		exchange: x, draft: d, sideLines: side, text: textStream{deltas: deltas, filter: stopFilter{stops: d.stops}},
+		exchange: x, draft: d, sideLines: side, thoughts: d.newThoughtFilter(), text: textStream{deltas: deltas, filter: stopFilter{stops: d.stops}},
 		calls: streamedCalls{names: d.names, byIndex: map[int]*streamedCall{}},
 	}
 	events := sse.NewReader(side, int(x.maxReply))
@@ -207,11 +208,12 @@ func (s *chatStream) addChoice(choice *choiceWire) error {
 		return nil
 	}
 	s.details.add(m.details)
-	if err := s.addReasoning(s.reasoningPieces.write(m.reasoning)); err != nil {
+	thought, text := s.thoughts.write(m.content)
+	if err := s.addReasoning(s.reasoningPieces.write(m.reasoning + thought)); err != nil {
 		return err
 	}
 	s.refusal.WriteString(m.refusal)
-	if err := s.text.write(m.content); err != nil || s.text.stopped {
+	if err := s.text.write(text); err != nil || s.text.stopped {
 		s.done = s.text.stopped && !s.draft.readToEnd
 		return err
 	}
@@ -238,7 +240,8 @@ func (s *chatStream) newContent(choice *choiceWire) *messageWire {
 		return m
 	}
 	rest := &messageWire{}
-	if text, ok := strings.CutPrefix(wellFormed(m.content), s.text.sent.String()); ok {
+	mayAdd := s.thoughts.at == atStart || s.thoughts.at == inRest
+	if text, ok := strings.CutPrefix(wellFormed(m.content), s.text.sent.String()); ok && mayAdd {
 		if text, ok = strings.CutPrefix(text, s.text.filter.held); ok {
 			rest.content = text
 		}
@@ -266,14 +269,18 @@ func (s *chatStream) addReasoning(thought string) error {
 
 // finish completes the answer.
 func (s *chatStream) finish() (*answer, error) {
+	thought, text := s.thoughts.flush()
+	if err := s.text.write(text); err != nil {
+		return nil, err
+	}
 	if err := s.text.flush(); err != nil {
 		return nil, err
 	}
-	if err := s.addReasoning(s.reasoningPieces.flush()); err != nil {
+	if err := s.addReasoning(s.reasoningPieces.write(thought) + s.reasoningPieces.flush()); err != nil {
 		return nil, err
 	}
 	s.answer.text, s.answer.stopped, s.answer.cutOff = s.text.sent.String(), s.text.stopped, s.text.cutOff
-	s.answer.reasoning = s.reasoning.String()
+	s.answer.reasoning, s.answer.openThought = s.reasoning.String(), s.thoughts.at == inThought
 	s.answer.refusal = wellFormed(s.refusal.String())
 	s.answer.details = s.details.list()
 	s.answer.calls = s.calls.list()

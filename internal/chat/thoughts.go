@@ -1,0 +1,73 @@
+package chat
+
+import "strings"
+
+// The tags between which many models think. Hosts without a parser for the model leave them in the text.
+const (
+	thoughtStart = "<think>"
+	thoughtEnd   = "</think>"
+)
+
+// thoughtFilter parts a text into a thought at its beginning, within tags, and the rest. The text may come in pieces.
+type thoughtFilter struct {
+	at   thoughtPlace
+	held string // what may be a part of a tag
+}
+
+type thoughtPlace int
+
+const (
+	atStart thoughtPlace = iota
+	inThought
+	behindThought // before the first character of the rest
+	inRest
+)
+
+// newThoughtFilter returns a filter for the replies to a request. If the host separates thoughts itself, all is text.
+func (d *draft) newThoughtFilter() thoughtFilter {
+	if d.endpoint == Chat && d.profile.Tags {
+		return thoughtFilter{}
+	}
+	return thoughtFilter{at: inRest}
+}
+
+// write adds a piece and returns what has become known of the thought and of the rest.
+func (f *thoughtFilter) write(piece string) (thought, rest string) {
+	text := f.held + piece
+	f.held = ""
+	if f.at == atStart {
+		if len(text) < len(thoughtStart) && strings.HasPrefix(thoughtStart, text) {
+			f.held = text
+			return "", ""
+		}
+		f.at = inRest
+		if after, ok := strings.CutPrefix(text, thoughtStart); ok {
+			f.at, text = inThought, after
+		}
+	}
+	if f.at == inThought {
+		before, after, ended := strings.Cut(text, thoughtEnd)
+		if !ended {
+			n := len(text) - overlap(text, thoughtEnd)
+			f.held = text[n:]
+			return text[:n], ""
+		}
+		f.at, thought, text = behindThought, before, after
+	}
+	if f.at == behindThought {
+		if text = strings.TrimLeft(text, " \t\r\n"); text != "" {
+			f.at = inRest
+		}
+	}
+	return thought, text
+}
+
+// flush returns what was held back, at the end of the text.
+func (f *thoughtFilter) flush() (thought, rest string) {
+	held := f.held
+	f.held = ""
+	if f.at == inThought {
+		return held, ""
+	}
+	return "", held
+}
