@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"context"
 	"encoding/json"
 	"math"
 	"strings"
@@ -56,6 +57,17 @@ func TestMergeOfTheSame(t *testing.T) {
 		check.That(t, !got.IsError && strings.Contains(got.Text, "a long line") && reader == tools[2*i+1].Name(), "read on with %s: got %q", reader, got.Text)
 	}
 	staleFor(t, check.Err(catalog.LookupStored("s", "read", tools[0].Fingerprint())), &staleToolError{tool: "read", server: "s", reason: toolAmbiguous})
+}
+
+// A server cannot choose names whose hashes would be those of other tools.
+func TestMergeOfHostileNames(t *testing.T) {
+	source := func(name string) Source {
+		return Func(name, "", func(context.Context, struct{}) (string, error) { return "", nil }, nil)
+	}
+	long := strings.Repeat("2_", 50)
+	a, b := source(long), source("2\x00"+long)
+	catalog := Merge(a, a, b, b).Catalog(profile.Plain)
+	check.Equal(t, "names", len(catalog.byName), 4)
 }
 
 // The stored parts of a call are enough to continue it in another process.

@@ -43,18 +43,18 @@ func (o *offers) listResources(ctx context.Context, _ string) error { return o.l
 // listPrompts is the command /prompts.
 func (o *offers) listPrompts(ctx context.Context, _ string) error { return o.list(ctx, &prompts) }
 
-// list lists what the servers offer.
-func (o *offers) list(ctx context.Context, kind *offer) error {
+// list lists what the servers offer. The error is about the servers whose lists are not whole.
+func (o *offers) list(ctx context.Context, kind *offer) (wrong error) {
 	for _, server := range o.servers(kind.capability) {
 		all, err := kind.list(ctx, server.Client)
 		for _, e := range all {
 			listItem(o.screen, e.usage, server.Name, e.about)
 		}
 		if err != nil {
-			return fmt.Errorf("server %s: %w", server.Name, err)
+			wrong = errors.Join(wrong, fmt.Errorf("server %s: %w", server.Name, err))
 		}
 	}
-	return nil
+	return wrong
 }
 
 // readResource is the command /read.
