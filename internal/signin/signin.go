@@ -36,10 +36,10 @@ type Options struct {
 
 // Authorize gives a server of a file an HTTP client that signs in as the file says. The caller
 // closes the transport. It is nil if there is nothing to sign in to: a command starts the server, or
-// its headers have a token and the file does not ask for a sign-in.
+// its headers have a token.
 func Authorize(s *config.Server, o *Options) (*oauth.Transport, error) {
 	remote, ok := s.Transport.(*mcpclient.HTTP)
-	if !ok || s.OAuth == nil && remote.Header.Get("Authorization") != "" {
+	if !ok || remote.Header.Get("Authorization") != "" {
 		return nil, nil
 	}
 	t, err := oauth.New(remote.URL, options(s, o))

@@ -129,6 +129,7 @@ func TestHints(t *testing.T) {
 		server(`{"url": "https://a.example", "oauth": "false"}`):                         "s.oauth: want an object, got a string",
 		server(`{"url": "https://a.example", "oauth": {"callbackPort": 0}}`):             "s.oauth.callbackPort: want a port from 1 to 65535",
 		server(`{"url": "https://a.example", "oauth": {"clientSecret": "x"}}`):           "s.oauth: has a client secret and no client id",
+		server(`{"url": "https://a", "oauth": {}, "headers": {"authorization": "x"}}`):   "s.oauth: does not go with the header Authorization",
 		server(`{"url": "https://a.example", "oauth": {"tokenUrl": "https://x"}}`):       "s.oauth.tokenUrl: not supported: the server names its authorization server",
 		server(`{"url": "https://a.example", "oauth": {"redirectUri": "http://x"}}`):     "s.oauth.redirectUri: not supported: the redirect URI is http://127.0.0.1:PORT/callback",
 		server(`{"url": "https://a.example", "authProviderType": "google_credentials"}`): "s.authProviderType: not supported: use",

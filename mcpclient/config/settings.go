@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
@@ -77,6 +78,9 @@ func (s *settings) read(server *Server) {
 	server.Start = s.start()
 	server.Timeout = s.timeout()
 	server.OAuth = s.oauth()
+	if h, remote := server.Transport.(*mcpclient.HTTP); remote && server.OAuth != nil && h.Header.Get("Authorization") != "" {
+		s.noteMistake(s.node["oauth"].line, s.keyPath("oauth"), "does not go with the header Authorization: a request has one of them")
+	}
 	server.EnvFile = s.string("envFile")
 	server.Allow, server.Deny = s.tools()
 	if s.unsupported != nil {
