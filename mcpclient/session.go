@@ -229,8 +229,7 @@ func (s *sessions) beginIfOtherOwner(ctx context.Context, err error, renewed int
 	if !ok || renewed >= maxOwners {
 		return false, err
 	}
-	begin := func(own context.Context) error { return s.beginForOwner(renewal.WithValuesOf(ctx, own)) }
-	if err := s.replace(ctx, other.Session, begin); err != nil {
+	if err := s.replace(ctx, other.Session, s.beginForOwner); err != nil {
 		return false, fmt.Errorf("%w: could not start a new session: %w", other, err)
 	}
 	return true, nil

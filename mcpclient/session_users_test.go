@@ -30,6 +30,7 @@ type diplomat struct {
 	slow    time.Duration // delay of a new session
 	lax     bool
 	refused string
+	forget  bool // the next request finds no session
 
 	log      *logged           // of the client
 	sessions map[string]string // credentials by id
@@ -64,6 +65,9 @@ func (d *diplomat) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	right, known := d.sessions[session]
 	d.mu.Unlock()
 	switch {
+	case d.forget:
+		d.forget = false
+		w.WriteHeader(http.StatusNotFound)
 	case !known || right != credentials && !d.lax:
 		w.WriteHeader(http.StatusForbidden)
 	case m.Method == "initialize":

@@ -148,8 +148,8 @@ func (l *subscriptions) watchAgain(ctx context.Context) error {
 	return nil
 }
 
-// forget records that the server watches nothing. It returns the context of watchLater, with the values of the session's
-// ctx, until the server forgets again or the client is closed.
+// forget records that the server watches nothing. It returns the context of watchLater, which has the values of ctx, and ends
+// when the server forgets again or the client is closed.
 func (l *subscriptions) forget(ctx context.Context) context.Context {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -157,7 +157,7 @@ func (l *subscriptions) forget(ctx context.Context) context.Context {
 	if l.endLater != nil {
 		l.endLater()
 	}
-	later, end := context.WithCancel(backoff.Unattended(renewal.WithValuesOf(ctx, context.Background())))
+	later, end := context.WithCancel(backoff.Unattended(renewal.Outlive(ctx)))
 	stop := context.AfterFunc(l.life.Context(), end)
 	l.endLater = func() { stop(); end() }
 	return later

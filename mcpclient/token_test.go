@@ -425,6 +425,9 @@ func TestTokenByTheContextOfACall(t *testing.T) {
 		check.NoError(t, c.Ping(as("alice")))
 		busy.Store(false)
 		wantOnly("alice", "resources/subscribe s-3")
+		s.forget = true
+		check.NoError(t, c.Ping(as("alice")))
+		wantOnly("alice", "ping s-4")
 	})
 }
 

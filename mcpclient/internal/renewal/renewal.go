@@ -63,19 +63,18 @@ func (g *Group) Wait(ctx context.Context) error {
 }
 
 // Renew waits for the current renewal, or for one that runs begin if that is needed, and returns
-// the outcome: begin's error, the lifecycle's if it is closing, or the error of ctx. If ctx is marked
-// by [backoff.Unattended], so is the context of begin. Otherwise Renew begins again after a renewal
-// with such a mark has failed: it may have lacked a person.
+// the outcome: begin's error, the lifecycle's if it is closing, or the error of ctx. The context of begin
+// has the values of ctx, such as the user. If ctx is not marked by [backoff.Unattended], Renew begins
+// again after a renewal with that mark has failed: it may have lacked a person.
 func (g *Group) Renew(ctx context.Context, needed func() bool, begin func(context.Context) error) error {
-	unattended := backoff.IsUnattended(ctx)
 	for {
-		running, err := g.join(unattended, needed, begin)
+		running, err := g.join(ctx, needed, begin)
 		if running == nil {
 			return err
 		}
 		select {
 		case <-running.done:
-			if running.err == nil || unattended || !running.unattended {
+			if running.err == nil || !running.unattended || backoff.IsUnattended(ctx) {
 				return running.err
 			}
 		case <-g.life.Closing():
@@ -88,7 +87,7 @@ func (g *Group) Renew(ctx context.Context, needed func() bool, begin func(contex
 
 // join returns the current renewal, or a new one if that is needed. Otherwise it returns nil, with an error if the lifecycle
 // is closed.
-func (g *Group) join(unattended bool, needed func() bool, begin func(context.Context) error) (*renewal, error) {
+func (g *Group) join(ctx context.Context, needed func() bool, begin func(context.Context) error) (*renewal, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if running := g.current.Load(); running != nil {
@@ -97,7 +96,7 @@ func (g *Group) join(unattended bool, needed func() bool, begin func(context.Con
 	if !needed() { // another call has done it
 		return nil, nil
 	}
-	if running := g.startLocked(unattended, begin); running != nil {
+	if running := g.startLocked(ctx, begin); running != nil {
 		return running, nil
 	}
 	return nil, g.life.Cause()
@@ -108,21 +107,18 @@ func (g *Group) join(unattended bool, needed func() bool, begin func(context.Con
 func (g *Group) Start(begin func(context.Context) error) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.UnderWay() || g.startLocked(false, begin) != nil
+	return g.UnderWay() || g.startLocked(g.life.Context(), begin) != nil
 }
 
 // startLocked runs begin on a goroutine, as the current renewal, and again as long as the new
-// connection has ended meanwhile. It returns nil if the lifecycle is closed.
-func (g *Group) startLocked(unattended bool, begin func(context.Context) error) *renewal {
-	running := &renewal{unattended: unattended, done: make(chan struct{})}
+// connection has ended meanwhile. Its context has the values of asker. It returns nil if the lifecycle is closed.
+func (g *Group) startLocked(asker context.Context, begin func(context.Context) error) *renewal {
+	running := &renewal{unattended: backoff.IsUnattended(asker), done: make(chan struct{})}
 	g.current.Store(running)
 	started := g.life.StartSending(func() {
 		defer close(running.done)
 		defer g.finished(running) // if begin does not return
-		ctx := context.WithValue(g.life.Context(), renewing{g}, running)
-		if unattended {
-			ctx = backoff.Unattended(ctx)
-		}
+		ctx := askersContext{context.WithValue(g.life.Context(), renewing{g}, running), context.WithoutCancel(asker)}
 		for ended := false; !ended; ended = g.finished(running) {
 			running.err = ErrExited
 			running.err = begin(ctx)
@@ -156,15 +152,17 @@ func (g *Group) Pause(d time.Duration) time.Duration {
 	return max(0, d-time.Since(g.ended))
 }
 
-// askersContext is the context of a renewal with the values of a request.
+// askersContext is the context of a renewal with the values of who asked for it: a source of tokens may know the user by them.
 type askersContext struct {
 	context.Context
 	asker context.Context
 }
 
-// WithValuesOf returns the context ctx of a renewal with the values of asker, which asked
-// for it: a source of tokens may know the user by them.
-func WithValuesOf(asker, ctx context.Context) context.Context { return askersContext{ctx, asker} }
+// Outlive returns a context with the values of a renewal's, for what outlives the renewal: it never ends, and does not belong
+// to the renewal.
+func Outlive(ctx context.Context) context.Context {
+	return askersContext{context.Background(), context.WithoutCancel(ctx)}
+}
 
 // Value implements [context.Context].
 func (c askersContext) Value(key any) any {

@@ -125,15 +125,14 @@ func TestClockJumps(t *testing.T) {
 type valueKey struct{}
 
 // The values of who asked for a renewal hold in it, but it stays a renewal.
-func TestWithValuesOf(t *testing.T) {
+func TestRenewalHasValues(t *testing.T) {
 	renewingSlowly(t, func(t *testing.T, r *Group, _ func(context.Context) error, _ *int) {
-		asker, cancel := context.WithCancel(context.WithValue(t.Context(), valueKey{}, "user"))
-		cancel()
-		check.NoError(t, r.Renew(t.Context(), always, func(ctx context.Context) error {
-			ctx = WithValuesOf(asker, ctx)
-			check.Equal(t, "value", ctx.Value(valueKey{}), any("user"))
-			check.Equal(t, "within", r.Within(ctx), true)
-			return ctx.Err()
+		check.NoError(t, r.Renew(context.WithValue(t.Context(), valueKey{}, "user"), always, func(ctx context.Context) error {
+			for within, ctx := range map[bool]context.Context{true: ctx, false: Outlive(ctx)} {
+				check.Equal(t, "value", ctx.Value(valueKey{}), any("user"))
+				check.Equal(t, "within", r.Within(ctx), within)
+			}
+			return nil
 		}))
 	})
 }
