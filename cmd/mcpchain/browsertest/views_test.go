@@ -46,7 +46,11 @@ func TestView(t *testing.T) {
 	ada.checkIn("Lise Meitner")
 	ada.see(".card.approval", "asked by a view of desk")
 	ada.see(".card pre", "Lise Meitner")
+	ada.await(`((view, log) => view.top >= log.top - 1 && view.bottom <= log.bottom + 1)(
+		document.querySelector(".view").getBoundingClientRect(), document.querySelector("#log").getBoundingClientRect())`) // all of it is in sight
 	ada.accessible("view and its approval")
+	ada.click(".card summary", "More", ".card .pair", "Reason, if you refuse")
+	ada.shoot("more of the approval")
 	ada.click(".card button", "Allow")
 	ada.sees("Lise Meitner is checked in.")
 	ada.see(".view .calls", "check_in")

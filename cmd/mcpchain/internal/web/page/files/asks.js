@@ -6,15 +6,15 @@ import { linkParts } from "./link.js";
 import { signInParts } from "./servers.js";
 
 // card makes the form of a question: {node, taken}. send sends what the person says, and returns what
-// the server objects to, {text, fields}, or nothing. taken shows that the answer is given.
-export function card(ask, send) {
+// the server objects to, {text, fields}, or nothing. taken shows that the answer is given. A brief card folds the choices.
+export function card(ask, send, isBrief = false) {
   const title = el("h3", { id: fresh("card"), tabindex: -1 }, ...titleOf(ask));
   const trouble = el("p", { class: "wrong", role: "alert", hidden: true });
   const make = kinds[ask.kind] ?? unknown;
   const part = make(ask);
   const node = el("form", { class: `card ${ask.kind}`, "aria-labelledby": title.id, novalidate: true, submit: (e) => e.preventDefault() },
     title, ask.path?.length ? el("p", { class: "faint" }, `asked by ${ask.path.join(" › ")}`) : null,
-    ...part.body, ask.expires ? el("p", { class: "faint" }, `Open until ${time(ask.expires)}.`) : null, trouble);
+    ...part.body, ...choices(part.more ?? [], isBrief), ...(part.after ?? []), ask.expires ? el("p", { class: "faint" }, `Open until ${time(ask.expires)}.`) : null, trouble);
   const complain = (text) => { trouble.textContent = text; trouble.hidden = !text; };
   let sent = false, link; // to a page that a button has opened
   // A button that is disabled would lose the focus.
@@ -51,6 +51,8 @@ export function card(ask, send) {
   return { node, taken() { set(true); row.before(waits); } };
 }
 
+const choices = (nodes, isBrief) => (isBrief && nodes.length > 0 ? [el("details", { class: "more" }, el("summary", {}, "More"), ...nodes)] : nodes);
+
 const time = (t) => new Date(t).toLocaleString("en-GB");
 
 const server = (ask) => el("strong", {}, ask.server || "a tool");
@@ -76,7 +78,7 @@ function folded(summary, text) {
   return text ? el("details", {}, el("summary", {}, summary), el("pre", { tabindex: 0, dir: "auto" }, text)) : null;
 }
 
-// kinds make the parts of a card: {body, buttons, show}. A button has {label, body}, and may have first, danger, check() that keeps it
+// kinds make the parts of a card: {body, more, after, buttons, show}; more has the choices between body and after. A button has {label, body}, and may have first, danger, check() that keeps it
 // from sending, after() that runs when its answer is taken, or open() instead of an answer. show shows which fields are wrong.
 const kinds = { approval, form, url: page, sign_in: signIn, sampling, doubt };
 
@@ -103,10 +105,13 @@ function approval(ask) {
   };
   const refuse = { label: "Refuse", body: () => ({ action: "deny", reason: reason.value }) };
   const why = el("div", { class: "pair" }, el("label", { for: reasonId }, "Reason, if you refuse"), reason);
-  const what = [el("pre", { tabindex: 0, "aria-label": "What is sent" }, shown), folded("What the server says of this tool", ask.description)];
-  if (ask.wrong) return { body: [el("p", { class: "wrong" }, ask.wrong), ...what, why], buttons: [refuse] };
+  const sent = el("pre", { tabindex: 0, "aria-label": "What is sent" }, shown);
+  const about = folded("What the server says of this tool", ask.description);
+  if (ask.wrong) return { body: [el("p", { class: "wrong" }, ask.wrong), sent, about, why], buttons: [refuse] };
   return {
-    body: [...what, change, el("div", { class: "pairs" }, el("div", { class: "pair" }, el("label", { for: scopeId }, "Allow"), scope), why), sure],
+    body: [sent],
+    more: [about, change, el("div", { class: "pairs" }, el("div", { class: "pair" }, el("label", { for: scopeId }, "Allow"), scope), why)],
+    after: [sure],
     // The text goes as it is: numbers of JavaScript have fewer digits than JSON.
     buttons: [{ label: "Allow", first: true, check, body: () => ({
       action: "allow", scope: scope.value, ...(edited.value === start ? {} : { arguments: edited.value }),

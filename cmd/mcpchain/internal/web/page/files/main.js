@@ -170,19 +170,40 @@ function takeDrafts(user) {
   } catch { /* there are none */ }
 }
 
-// viewsOf returns the views of a conversation, whose questions are among the others.
+// viewsOf returns the views of a conversation, whose questions are among the others. A view that was in sight stays there
+// beside its question, as far as there is room.
 function viewsOf(id, asks) {
+  const show = (node, title, figure) => {
+    announce(`A question for you: ${title}`);
+    const wasSeen = figure && isSeen(figure);
+    node.classList.add("of-view");
+    const drop = asks.place(node);
+    if (wasSeen) {
+      stays = false;
+      figure.scrollIntoView({ block: "nearest" });
+    }
+    return () => {
+      drop();
+      if (isAtEnd()) stays = true;
+      stay();
+    };
+  };
   return new Views(id, {
-    show: (node, title) => { announce(`A question for you: ${title}`); return asks.place(node); },
+    show,
     complain,
-    ask: (e) => {
-      const { node } = card(e.event, (body) => answer(e.run, body));
+    ask: (e, figure) => {
+      const { node } = card(e.event, (body) => answer(e.run, body), true);
       const title = node.querySelector("h3");
       title.after(el("p", { class: "faint" }, "asked by a view of ", el("strong", {}, e.server)));
-      announce(`A question for you: ${title.textContent}`);
-      return asks.place(node);
+      return show(node, title.textContent, figure);
     },
   });
+}
+
+// isSeen reports whether a part of a node is in sight.
+function isSeen(node) {
+  const { top, bottom } = node.getBoundingClientRect(), place = log.getBoundingClientRect();
+  return bottom > place.top && top < place.bottom;
 }
 
 // The log stays at its end, or nearly so, until the person scrolls up: while it gets more, shrinks beside cards, or loads pictures.
@@ -190,8 +211,9 @@ let stays = true, top = 0;
 function stay() {
   if (stays) log.scrollTop = log.scrollHeight;
 }
+const isAtEnd = () => log.scrollHeight - log.scrollTop - log.clientHeight < 80;
 log.addEventListener("scroll", () => {
-  if (log.scrollHeight - log.scrollTop - log.clientHeight < 80) stays = true;
+  if (isAtEnd()) stays = true;
   else if (log.scrollTop < top) stays = false; // it may have grown before this event
   top = log.scrollTop;
 });

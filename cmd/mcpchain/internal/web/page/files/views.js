@@ -15,8 +15,9 @@ export const viewEvents = ["view-life", "viewed", "view", "view-size", "view-mod
 const maxUnacknowledged = 24; // messages
 const acknowledgeAfter = 500; // milliseconds, because a few large messages fill the queue, too
 
-// Views are the views of a conversation. on has the functions of the page: ask(e) shows a question about a view's call, and
-// show(node, title) a card; both return what removes it. complain(text) tells of a failure.
+// Views are the views of a conversation. on has the functions of the page: ask(e, figure) shows a question about the call of the
+// view in a figure, if that is there, and show(node, title, figure) a card; both return what removes it. complain(text) tells of
+// a failure.
 export class Views {
   #conversation;
   #on;
@@ -75,7 +76,7 @@ export class Views {
   // #asked shows a question about a view's call, once.
   #asked(e) {
     const key = `${e.run} ${e.event.id}`;
-    if (!this.#cards.has(key)) this.#cards.set(key, this.#on.ask(e));
+    if (!this.#cards.has(key)) this.#cards.set(key, this.#on.ask(e, this.#figures.get(`${e.turn}/${e.call}`)?.node));
   }
 
   // #drop removes the card of a question.
@@ -146,7 +147,7 @@ export class Views {
       el("blockquote", { class: "says", dir: "auto" }, q.text),
       el("div", { class: "row" }, el("button", { type: "button", click: (e) => reply(e, true) }, q.kind === "link" ? "Open the page" : "Send it"),
         el("button", { type: "button", class: "quiet", click: (e) => reply(e, false) }, "Refuse")));
-    this.#cards.set(key, this.#on.show(node, title.textContent));
+    this.#cards.set(key, this.#on.show(node, title.textContent, this.#sessions.get(q.session)?.node));
   }
 
   // #dropAsks removes the questions of a session.
