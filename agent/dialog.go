@@ -146,7 +146,7 @@ func (d *dialog) ask(limit StopReason) (r *reply, stop StopReason, err error) {
 // that was shown, unless hooks had to see it first or it has no end, and the usage of a reply that a check or a hook has
 // refused. With a limit of tokens or cost, its reservation counts instead.
 func (d *dialog) failCall(q *model.Request, r *reply, stream *streamedReply, err error) error {
-	if !hooks(d.agent.opts.Hooks).mayChangeReplies() && !errors.Is(err, errLongReply) {
+	if !hooks(d.agent.opts.Hooks).at(hasAfterModel) && !errors.Is(err, errLongReply) {
 		d.rec.setUnfinished(stream.text.String())
 	}
 	if r != nil && !d.engine.hasLimit(isSpendingLimited) {

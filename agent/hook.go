@@ -29,8 +29,8 @@ type Hook struct {
 	// point to. The history stays as it is.
 	BeforeModel func(ctx context.Context, s *State, q *model.Request) error
 
-	// AfterModel may change the reply before it is recorded, but not its calls, or the run
-	// fails: change them in BeforeTool.
+	// AfterModel may change the reply before it is recorded, but not the id, name or arguments of its
+	// calls, or the run fails: change arguments in BeforeTool.
 	AfterModel func(ctx context.Context, s *State, reply *run.Message) error
 
 	// BeforeTool may change c.Arguments, which are checked again; the run fails if they are invalid. It
@@ -54,45 +54,87 @@ func (e *deniedError) Error() string { return "denied: " + e.reason }
 // DenyCall returns the error with which a BeforeTool hook refuses a call. The model reads the reason.
 func DenyCall(reason string) error { return &deniedError{reason} }
 
+// denial returns the result of a call that a hook denies. ok is false for other errors.
+func denial(j *job, err error) (result *adapter.Result, ok bool) {
+	denied, ok := errors.AsType[*deniedError](err)
+	if !ok {
+		return nil, false
+	}
+	text := fmt.Sprintf("Error: the call of %s was denied: %s. Nothing was done.", j.eventCall.Name, denied.reason)
+	return j.errorResult(text, err), true
+}
+
+// stopError is the error of [StopRun].
+type stopError struct{ answer string }
+
+func (e *stopError) Error() string { return "the run is stopped with an answer" }
+
+// StopRun returns the error with which a hook ends its run with an answer of its own: the run is
+// finished, and its stop reason is [StopHook].
+//
+// From BeforeModel, the model is not called. From AfterModel, the calls of the reply are not
+// made. From BeforeTool, the call is not made. From AfterTool, the result is kept, and the
+// other hooks see it. The run ends with the turn: calls that were sent get their results, and
+// others are not made. If several hooks stop, the first call counts.
+//
+// StopRun is durable with the outcome of the call, so that another process ends the run in the
+// same way. For [RunAs] the answer must be the JSON of the output. In the run of a sub-agent it
+// ends only that run.
+func StopRun(answer string) error { return &stopError{answer} }
+
+// hookAnswer returns the answer of a [StopRun] error, nil for others.
+func hookAnswer(err error) *string {
+	if s, ok := errors.AsType[*stopError](err); ok {
+		return &s.answer
+	}
+	return nil
+}
+
 // hooks are the hooks of an agent, in order.
 type hooks []Hook
 
-// beforeModel calls the hooks for a model call.
-func (all hooks) beforeModel(ctx context.Context, s *ledger.State, q *model.Request) error {
+// The points at which a hook may take part.
+func hasBeforeModel(h Hook) bool { return h.BeforeModel != nil }
+func hasAfterModel(h Hook) bool  { return h.AfterModel != nil }
+func hasBeforeTool(h Hook) bool  { return h.BeforeTool != nil }
+func hasAfterTool(h Hook) bool   { return h.AfterTool != nil }
+
+// at reports whether a hook takes part at a point.
+func (all hooks) at(point func(Hook) bool) bool { return slices.ContainsFunc(all, point) }
+
+// each calls the hooks that take part at a point, until one returns an error. where names the point in errors.
+func (all hooks) each(point func(Hook) bool, where string, call func(Hook) error) error {
 	for i, h := range all {
-		if h.BeforeModel == nil {
+		if !point(h) {
 			continue
 		}
-		if err := guard("BeforeModel hook", func() error { return h.BeforeModel(ctx, &State{state: s}, q) }); err != nil {
-			return fmt.Errorf("hook %d, before the model: %w", i, err)
+		if err := guard("hook", func() error { return call(h) }); err != nil {
+			return fmt.Errorf("hook %d, %s: %w", i, where, err)
 		}
 	}
 	return nil
 }
 
-// mayChangeReplies reports whether a hook may change replies, or withhold them.
-func (all hooks) mayChangeReplies() bool {
-	return slices.ContainsFunc(all, func(h Hook) bool { return h.AfterModel != nil })
+// beforeModel calls the hooks for a model call.
+func (all hooks) beforeModel(ctx context.Context, s *ledger.State, q *model.Request) error {
+	return all.each(hasBeforeModel, "before the model", func(h Hook) error { return h.BeforeModel(ctx, &State{state: s}, q) })
 }
 
 // afterModel calls the hooks for a reply.
 func (all hooks) afterModel(ctx context.Context, s *ledger.State, r *reply) error {
-	if all.mayChangeReplies() {
+	if all.at(hasAfterModel) {
 		r.calls = slices.Clone(r.calls) // a hook may modify the parts
 	}
-	for i, h := range all {
-		if h.AfterModel == nil {
-			continue
+	err := all.each(hasAfterModel, "after the model", func(h Hook) error {
+		if err := h.AfterModel(ctx, &State{state: s}, &r.message); err != nil {
+			return err
 		}
-		if err := guard("AfterModel hook", func() error { return h.AfterModel(ctx, &State{state: s}, &r.message) }); err != nil {
-			return fmt.Errorf("hook %d, after the model: %w", i, err)
-		}
-		if err := r.checkCalls(); err != nil {
-			return fmt.Errorf("hook %d, after the model: %w", i, err)
-		}
+		return r.checkCalls()
+	})
+	if err == nil {
+		r.text = r.message.Text()
 	}
-	r.text = r.message.Text()
-	return nil
+	return err
 }
 
 // checkCalls returns an error if a hook has changed the calls of the reply, because the history
@@ -107,58 +149,42 @@ func (r *reply) checkCalls() error {
 
 // beforeTool calls the hooks for a call, and gives the job the arguments that they have changed.
 func (all hooks) beforeTool(ctx context.Context, rec *recorder, j *job) error {
-	for i, h := range all {
-		if h.BeforeTool == nil {
-			continue
-		}
+	return all.each(hasBeforeTool, fmt.Sprintf("before tool %q", j.eventCall.Name), func(h Hook) error {
 		c := j.eventCall
-		if err := guard("BeforeTool hook", func() error { return h.BeforeTool(ctx, &State{&rec.writer.mu, rec.state}, &c) }); err != nil {
-			return fmt.Errorf("hook %d, before tool %q: %w", i, j.eventCall.Name, err)
-		}
-		if c.Arguments == j.eventCall.Arguments {
-			continue
+		if err := h.BeforeTool(ctx, &State{&rec.writer.mu, rec.state}, &c); err != nil || c.Arguments == j.eventCall.Arguments {
+			return err
 		}
 		call, err := j.call.WithArguments(json.RawMessage(c.Arguments))
 		if err != nil {
-			return fmt.Errorf("hook %d, before tool %q: its arguments do not fit: %w", i, j.eventCall.Name, err)
+			return fmt.Errorf("its arguments do not fit: %w", err)
 		}
 		j.setCall(call)
-	}
-	return nil
+		return nil
+	})
 }
 
 // afterTool calls the hooks for a result. changed means that one has changed it, and stop is the answer of
 // the first that ends the run. The hooks' context outlives the run's, so that a known result is not withheld
 // because the run was cancelled.
 func (all hooks) afterTool(ctx context.Context, rec *recorder, j *job, result *run.Part) (changed bool, stop *string, err error) {
-	if !slices.ContainsFunc(all, func(h Hook) bool { return h.AfterTool != nil }) {
+	if !all.at(hasAfterTool) {
 		return false, nil, nil
 	}
 	before := *result
 	before.Media = slices.Clone(before.Media) // a hook may modify the parts
 	late, cancel := outlive(ctx)
 	defer cancel()
-	for i, h := range all {
-		if h.AfterTool == nil {
-			continue
-		}
+	err = all.each(hasAfterTool, fmt.Sprintf("after tool %q", j.eventCall.Name), func(h Hook) error {
 		c := j.eventCall
-		err := guard("AfterTool hook", func() error { return h.AfterTool(late, &State{&rec.writer.mu, rec.state}, &c, result) })
-		answer := hookAnswer(err)
-		if err != nil && answer == nil {
-			return false, nil, fmt.Errorf("hook %d, after tool %q: %w", i, j.eventCall.Name, err)
+		err := h.AfterTool(late, &State{&rec.writer.mu, rec.state}, &c, result)
+		if answer := hookAnswer(err); answer != nil {
+			stop = cmp.Or(stop, answer)
+			return nil
 		}
-		stop = cmp.Or(stop, answer)
+		return err
+	})
+	if err != nil {
+		return false, nil, err
 	}
 	return !reflect.DeepEqual(before, *result), stop, nil
-}
-
-// denial returns the result of a call that a hook denies. ok is false for other errors.
-func denial(j *job, err error) (result *adapter.Result, ok bool) {
-	denied, ok := errors.AsType[*deniedError](err)
-	if !ok {
-		return nil, false
-	}
-	text := fmt.Sprintf("Error: the call of %s was denied: %s. Nothing was done.", j.eventCall.Name, denied.reason)
-	return j.errorResult(text, err), true
 }

@@ -130,10 +130,10 @@ var hostiles = map[string]hostile{
 		return nil, ctx.Err()
 	}, patience: time.Hour, err: "deadline exceeded"},
 
-	"a hook that panics before the model": {opts: agent.Options{Hooks: []agent.Hook{{BeforeModel: func(ctx context.Context, _ *agent.State, _ *model.Request) error { return panics(ctx) }}}}, err: "BeforeModel hook panicked: hostile"},
-	"a hook that panics after the model":  {opts: agent.Options{Hooks: []agent.Hook{{AfterModel: func(ctx context.Context, _ *agent.State, _ *run.Message) error { return panics(ctx) }}}}, err: "AfterModel hook panicked: hostile"},
-	"a hook that panics before a tool":    {opts: agent.Options{Hooks: []agent.Hook{{BeforeTool: func(ctx context.Context, _ *agent.State, _ *agent.Call) error { return panics(ctx) }}}}, err: "BeforeTool hook panicked: hostile"},
-	"a hook that panics after a tool":     {opts: agent.Options{Hooks: []agent.Hook{{AfterTool: func(ctx context.Context, _ *agent.State, _ *agent.Call, _ *run.Part) error { return panics(ctx) }}}}, err: "AfterTool hook panicked: hostile"},
+	"a hook that panics before the model": {opts: agent.Options{Hooks: []agent.Hook{{BeforeModel: func(ctx context.Context, _ *agent.State, _ *model.Request) error { return panics(ctx) }}}}, err: "before the model: hook panicked: hostile"},
+	"a hook that panics after the model":  {opts: agent.Options{Hooks: []agent.Hook{{AfterModel: func(ctx context.Context, _ *agent.State, _ *run.Message) error { return panics(ctx) }}}}, err: "after the model: hook panicked: hostile"},
+	"a hook that panics before a tool":    {opts: agent.Options{Hooks: []agent.Hook{{BeforeTool: func(ctx context.Context, _ *agent.State, _ *agent.Call) error { return panics(ctx) }}}}, err: ": hook panicked: hostile"},
+	"a hook that panics after a tool":     {opts: agent.Options{Hooks: []agent.Hook{{AfterTool: func(ctx context.Context, _ *agent.State, _ *agent.Call, _ *run.Part) error { return panics(ctx) }}}}, err: ": hook panicked: hostile"},
 
 	"a compactor that panics": {opts: agent.Options{Compact: func(ctx context.Context, _ []run.Message, _ compact.Budget) (*compact.Result, error) {
 		return nil, panics(ctx)

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"encoding/json"
-	"errors"
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/ledger"
@@ -28,32 +27,6 @@ const (
 	StopMaxCost      StopReason = "max_cost"
 	StopMaxActive    StopReason = "max_active"
 )
-
-// stopError is the error of [StopRun].
-type stopError struct{ answer string }
-
-func (e *stopError) Error() string { return "the run is stopped with an answer" }
-
-// StopRun returns the error with which a hook ends its run with an answer of its own: the run is
-// finished, and its stop reason is [StopHook].
-//
-// From BeforeModel, the model is not called. From AfterModel, the calls of the reply are not
-// made. From BeforeTool, the call is not made. From AfterTool, the result is kept, and the
-// other hooks see it. The run ends with the turn: calls that were sent get their results, and
-// others are not made. If several hooks stop, the first call counts.
-//
-// StopRun is durable with the outcome of the call, so that another process ends the run in the
-// same way. For [RunAs] the answer must be the JSON of the output. In the run of a sub-agent it
-// ends only that run.
-func StopRun(answer string) error { return &stopError{answer} }
-
-// hookAnswer returns the answer of a [StopRun] error, nil for others.
-func hookAnswer(err error) *string {
-	if s, ok := errors.AsType[*stopError](err); ok {
-		return &s.answer
-	}
-	return nil
-}
 
 // endUnsent ends the calls that no server has received when a hook ended the run, and closes the
 // questions about them.

@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -253,7 +252,7 @@ func (t *turn) startDeciding() error {
 		return nil
 	}
 	asks := t.decisions.mayAsk(calls)
-	if asks || slices.ContainsFunc(t.agent.opts.Hooks, func(h Hook) bool { return h.BeforeTool != nil }) {
+	if asks || hooks(t.agent.opts.Hooks).at(hasBeforeTool) {
 		if err := t.rec.commit(); err != nil { // deciding may take long, and the reply was paid for
 			return err
 		}

@@ -87,5 +87,5 @@ func ExampleKeys() {
 	fmt.Println(err)
 	// Output:
 	// {"v":1,"id":"run_1","tenant":"acme","seq":1,"status":"waiting"} <nil>
-	// open run "run_1": sealed data was changed, truncated or moved
+	// open run "run_1": stored data is damaged: sealed data was changed, truncated or moved
 }

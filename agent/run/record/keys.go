@@ -59,14 +59,8 @@ func (k *Keys) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "keys "+k.
 // ErrUnknownKey is the error of decryption without the secret that encrypted.
 var ErrUnknownKey = errors.New("sealed with an unknown key")
 
-// forgedError is the error of sealed data that does not authenticate, an [ErrCorrupt].
-type forgedError struct{}
-
-func (forgedError) Error() string { return "sealed data was changed, truncated or moved" }
-
-func (forgedError) Is(target error) bool { return target == ErrCorrupt }
-
-var errForged error = forgedError{}
+// errForged is the error of sealed data that does not authenticate.
+var errForged = fmt.Errorf("%w: sealed data was changed, truncated or moved", ErrCorrupt)
 
 // maxSealed bounds the input of Seal and Open, in bytes.
 const maxSealed = 16 << 20

@@ -93,9 +93,9 @@ func (s *sealedStore) open(key run.Key, log *Log, err error) (*Log, error) {
 	return &opened, nil
 }
 
-// corruptError marks err as an error of a corrupt run, unless a key is missing.
+// corruptError marks err as an error of a corrupt run, unless it is one or a key is missing.
 func corruptError(err error) error {
-	if errors.Is(err, ErrUnknownKey) {
+	if errors.Is(err, ErrUnknownKey) || errors.Is(err, ErrCorrupt) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", ErrCorrupt, err)
