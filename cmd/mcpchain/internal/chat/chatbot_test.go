@@ -58,7 +58,7 @@ func TestDenied(t *testing.T) {
 	o := converse(t, "What is 17 plus 25?\n")
 	o.check(t, o.stdout, 1,
 		"denied demo: tool call add: there is no terminal to ask on; start with -yes to allow it",
-		"\nmcpchain: no tool ran: 1 call denied, because no person could be asked; start with -yes to allow them\n")
+		"\nmcpchain: 1 call denied, because no person could be asked; start with -yes to allow them\n")
 	check.That(t, strings.HasPrefix(o.stdout, "Error: the call of add was denied: "), "got the answer %q, want one that says that nothing was run", o.stdout)
 }
 

@@ -82,6 +82,8 @@ func TestPermissions(t *testing.T) {
 		return finish(t, again, input)
 	}
 	script("What is 3 plus 4?\n").check(t, "The result: 3 + 4 = 7.\n", 0)
+	mixed := script("What is 3 plus 4?\nWhat is 6 times 7?\n")
+	mixed.check(t, mixed.stdout, 1, "denied demo: tool call multiply", "mcpchain: 1 call denied, because no person could be asked; ")
 	o := script("/permissions forget 1\n/permissions\n/permissions forget 2\n/permissions forget 1\n/permissions\nWhat is 3 plus 4?\n")
 	o.check(t, o.stdout, 1, "error: no decision 1; /permissions lists them\n", "error: no decision 2; ",
 		"forgotten: always add of demo (the demo server)", "denied demo: tool call add")

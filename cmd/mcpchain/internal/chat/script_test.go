@@ -63,7 +63,7 @@ func TestJSON(t *testing.T) {
 func TestJSONOfProblems(t *testing.T) {
 	t.Parallel()
 	got := turns(t, converse(t, "", "-json", "-prompt", "What is 17 plus 25?").stdout)
-	check.That(t, len(got) == 1 && len(got[0].Calls) == 1 && got[0].Calls[0].Denied && len(got[0].Problems) == 2 && strings.HasPrefix(got[0].Problems[0], "denied demo: tool call add") && strings.HasPrefix(got[0].Problems[1], "mcpchain: no tool ran"),
+	check.That(t, len(got) == 1 && len(got[0].Calls) == 1 && got[0].Calls[0].Denied && len(got[0].Problems) == 2 && strings.HasPrefix(got[0].Problems[0], "denied demo: tool call add") && strings.HasPrefix(got[0].Problems[1], "mcpchain: 1 call denied"),
 		"got %+v, want a call that was denied", got)
 	o := converse(t, "", "-json", "-prompt", "hello", "-config", "/nonexistent/\u202emcp.json")
 	got = turns(t, o.stdout)

@@ -76,7 +76,7 @@ func elicitResult(action string, err error, content map[string]any) (*mcp.Elicit
 type Failures struct {
 	Unreachable atomic.Int64 // servers, if none can be reached
 	Failed      atomic.Int64 // turns and commands, which were reported before
-	Ran, Denied atomic.Int64 // tool calls; they are denied if there is no person to ask
+	Denied      atomic.Int64 // tool calls, because there is no person to ask
 	Declined    atomic.Int64 // forms that prepared answers did not complete
 }
 
@@ -86,8 +86,8 @@ func (f *Failures) Report(s screen.Screen) bool {
 	if n := f.Unreachable.Load(); n > 0 {
 		lines = append(lines, "no server could be reached, of "+cli.Plural(int(n), "server"))
 	}
-	if n := f.Denied.Load(); n > 0 && f.Ran.Load() == 0 {
-		lines = append(lines, fmt.Sprintf("no tool ran: %s denied, because no person could be asked; "+
+	if n := f.Denied.Load(); n > 0 {
+		lines = append(lines, fmt.Sprintf("%s denied, because no person could be asked; "+
 			"start with -yes to allow them", cli.Plural(int(n), "call")))
 	}
 	if n := f.Declined.Load(); n > 0 {

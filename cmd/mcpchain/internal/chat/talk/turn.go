@@ -45,7 +45,6 @@ func (s *Session) showTurn(ctx context.Context, input []run.Message, events iter
 		switch e := e.(type) {
 		case *agent.ToolStart:
 			started[e.ID] = true
-			s.Failures.Ran.Add(1)
 		case *agent.ToolEnd:
 			s.results.add(newResult(e))
 			s.downloads.saveResult(e)
