@@ -2,7 +2,6 @@ package adapter
 
 import (
 	"slices"
-	"strconv"
 	"sync"
 
 	"github.com/mcpchain/mcpchain/adapter/profile"
@@ -68,12 +67,9 @@ func merge(catalogs []*Catalog) *Catalog {
 	for _, c := range catalogs {
 		for _, tool := range c.tools {
 			id := identity{server: tool.server.label, tool: tool.def.Name}
-			seen[id]++
-			if n := seen[id]; n > 1 {
-				id.server += "\x00" + strconv.Itoa(n)
-			}
 			names = append(names, tool.name)
-			ids = append(ids, id)
+			ids = append(ids, identity{server: id.server, tool: id.tool, copy: seen[id]})
+			seen[id]++
 		}
 	}
 	addSuffixes(names, ids)

@@ -21,6 +21,7 @@ const hashLength = 8
 type identity struct {
 	server, tool string // server is the host's label, "" for a toolset's own tool
 	own          string // the host's name for the tool, "" to use tool
+	copy         int    // how many sources of a merged one had such a tool before, see Merge
 }
 
 // assignNames gives every tool a unique name that all providers accept: [A-Za-z0-9_-], beginning
@@ -77,7 +78,11 @@ func plainName(id identity, prefixed bool) string {
 // hashedName appends a hash of the tool's identity, and cuts the name so that both fit into
 // maxName. The salt differs in each attempt.
 func hashedName(name string, id identity, salt int) string {
-	sum := sha256.Sum256([]byte(strconv.Itoa(salt) + "\x00" + id.server + "\x00" + id.tool))
+	text := strconv.Itoa(salt)
+	if id.copy > 0 {
+		text += "." + strconv.Itoa(id.copy)
+	}
+	sum := sha256.Sum256([]byte(text + "\x00" + id.server + "\x00" + id.tool))
 	suffix := "_" + hex.EncodeToString(sum[:])[:hashLength]
 	return name[:min(len(name), maxName-len(suffix))] + suffix
 }
