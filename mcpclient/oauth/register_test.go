@@ -119,21 +119,11 @@ func TestStoredMethodUnusable(t *testing.T) {
 	check.Equal(t, "registrations", len(w.clients), 1)
 }
 
-// fullStore is a store that keeps no registration.
-type fullStore struct{ Store }
-
-func (s fullStore) Update(ctx context.Context, key Key, change func(context.Context, []byte) ([]byte, error)) error {
-	if key.Resource == "" {
-		return errors.New("disk full")
-	}
-	return s.Store.Update(ctx, key, change)
-}
-
 // TestRegistrationIsNotStored: the error says what could not be stored.
 func TestRegistrationIsNotStored(t *testing.T) {
 	w := newWorld(t)
 	opts := w.options()
-	opts.Store = fullStore{NewMemoryStore()}
+	opts.Store = &stuckStore{NewMemoryStore(), func(key Key, _ []byte) bool { return key.Resource == "" }}
 	check.Text(t, call(t.Context(), w.transport(opts)), "client of this program at https://as.test: disk full")
 }
 
