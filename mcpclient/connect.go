@@ -1,7 +1,6 @@
 package mcpclient
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -146,14 +145,10 @@ func (c *connector) finishHandshake(ctx context.Context) error {
 	if e.has(standaloneStreams) && c.standalone.isWanted() {
 		c.standalone.read(ctx)
 	}
-	if !e.has(sessionLevel) {
+	if !e.has(sessionLevel) || c.server.Load().Capabilities.Logging == nil {
 		return nil
 	}
-	level := cmp.Or(c.levels.serverLevel(), c.levels.requestedLevel())
-	if level == "" || c.server.Load().Capabilities.Logging == nil {
-		return nil
-	}
-	err := c.levels.setLevel(ctx, c.direct, level)
+	err := c.levels.setLevel(ctx, c.direct, c.levels.requestedLevel())
 	if wraps[*mcp.RPCError](err) {
 		c.log.Warn("the server declares logging and refuses to be told the level", "error", err)
 		return nil

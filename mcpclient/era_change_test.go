@@ -59,7 +59,7 @@ func (a *changingServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		a.session = fmt.Sprint("s-", a.sessions)
 		w.Header().Set("Mcp-Session-Id", a.session)
 		a.mu.Unlock()
-		a.answer(w, http.StatusOK, "%s", handshakeAnswer(m))
+		a.answer(w, http.StatusOK, "%s", strings.Replace(handshakeAnswer(m), `"capabilities":{`, `"capabilities":{"logging":{},`, 1))
 	case !modern && id != "" && !known:
 		w.WriteHeader(http.StatusNotFound)
 	case !modern && !known:
@@ -79,7 +79,7 @@ func (a *changingServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case m.ID == nil:
 		w.WriteHeader(http.StatusAccepted)
 	case m.Method == "server/discover":
-		a.answer(w, http.StatusOK, "%s", handshakeAnswer(m))
+		a.answer(w, http.StatusOK, "%s", strings.Replace(handshakeAnswer(m), `"capabilities":{`, `"capabilities":{"logging":{},`, 1))
 	case m.Method == "tools/list":
 		a.answer(w, http.StatusOK, `{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":%q,"inputSchema":{"type":"object"}}],"ttlMs":3600000,"resultType":"complete"}}`, m.ID, revision)
 	default:
@@ -470,22 +470,30 @@ func TestTaskAnsweredAsTheEraChanges(t *testing.T) {
 	})
 }
 
-// A modern server is told the log level with each request.
+// A modern server is told the log level with each request, a legacy one in each session.
 func TestLogLevelOfAnUpdatedServer(t *testing.T) {
 	withChangingServer(t, mcp.Revision20251125, undeclared(mcpclient.Options{}), func(t *testing.T, c *mcpclient.Client, a *changingServer) {
-		var told string
+		var told, level string
 		a.before = func(w http.ResponseWriter, r *http.Request, m message) bool {
 			told = string(m.Params.Meta)
-			if r.Header.Get("Mcp-Protocol-Version") == mcp.Revision20260728 && m.Method == "logging/setLevel" {
+			switch {
+			case r.Header.Get("Mcp-Protocol-Version") == mcp.Revision20260728 && m.Method == "logging/setLevel":
 				a.answer(w, http.StatusNotFound, "%s", refusal(m, `-32601,"message":"no"`))
 				return true
+			case m.Method == "logging/setLevel":
+				level = m.raw
 			}
 			return false
 		}
+		check.Must(t, c.SetLogLevel(t.Context(), "error"))
 		a.become(mcp.Revision20260728)
 		check.Must(t, c.SetLogLevel(t.Context(), "debug"))
 		callText(t, t.Context(), c, "a", "a")
-		check.That(t, strings.Contains(told, `logLevel":"debug"`), "got _meta %s, want the level", told)
+		check.Contains(t, "_meta", told, `logLevel":"debug"`)
+		time.Sleep(time.Minute)
+		a.become(mcp.Revision20251125)
+		callText(t, t.Context(), c, "a", "a")
+		check.Contains(t, "the level of the new session", level, "debug")
 	})
 }
 
@@ -494,21 +502,12 @@ func TestServerRolledBackInPart(t *testing.T) {
 	withChangingServer(t, mcp.Revision20260728, mcpclient.Options{LogLevel: "debug"}, func(t *testing.T, c *mcpclient.Client, a *changingServer) {
 		s := subscribed(t, t.Context(), c, onTools)
 		forbids := true
-		a.before = func(w http.ResponseWriter, _ *http.Request, m message) bool {
-			switch {
-			case m.Method == "initialize":
-				a.mu.Lock()
-				a.session = "s"
-				a.mu.Unlock()
-				w.Header().Set("Mcp-Session-Id", "s")
-				a.answer(w, http.StatusOK, "%s", strings.Replace(handshakeAnswer(m), `"capabilities":{`, `"capabilities":{"logging":{},`, 1))
-			case m.Method == "logging/setLevel" && forbids:
+		a.on("logging/setLevel", func(w http.ResponseWriter, _ *http.Request, _ message) bool {
+			if forbids {
 				w.WriteHeader(http.StatusForbidden)
-			default:
-				return false
 			}
-			return true
-		}
+			return forbids
+		})
 		a.become(mcp.Revision20251125)
 		check.Contains(t, "error", check.Err(c.CallTool(t.Context(), "a", nil)).Error(), "HTTP status 403")
 		wantEnded(t, s)

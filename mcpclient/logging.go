@@ -9,13 +9,13 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// logLevels are the level that the host wants, and the one that a legacy server was sent.
+// logLevels are the level that the host wants, and whether a legacy server was sent one.
 type logLevels struct {
 	*peer
 	initial mcp.LogLevel // Options.LogLevel
 
-	level atomic.Pointer[mcp.LogLevel] // set while connected; nil: the initial one
-	sent  atomic.Pointer[mcp.LogLevel] // to a legacy server, or nil
+	level   atomic.Pointer[mcp.LogLevel] // set while connected; nil: the initial one
+	wasSent atomic.Bool                  // a legacy server was sent a level
 }
 
 // SetLogLevel asks for log messages at this level and above from now on, instead of
@@ -55,7 +55,7 @@ func (l *logLevels) trySet(ctx context.Context, p pipeline, level mcp.LogLevel) 
 	if sent == "" {
 		sent = "emergency"
 	}
-	if level != "" || l.serverLevel() != "" {
+	if level != "" || l.wasSent.Load() {
 		params := []byte(`{"level":"` + string(sent) + `"}`)
 		err := p.do(ctx, &request{method: method, params: params}, nil, nil)
 		switch {
@@ -64,17 +64,10 @@ func (l *logLevels) trySet(ctx context.Context, p pipeline, level mcp.LogLevel) 
 		case err != nil:
 			return err
 		}
-		l.sent.Store(&sent)
+		l.wasSent.Store(true)
 	}
 	l.level.Store(&level)
 	return nil
-}
-
-func (l *logLevels) serverLevel() mcp.LogLevel {
-	if level := l.sent.Load(); level != nil {
-		return *level
-	}
-	return ""
 }
 
 func (l *logLevels) requestedLevel() mcp.LogLevel {
