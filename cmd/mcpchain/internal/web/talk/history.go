@@ -51,18 +51,32 @@ func (s *Service) historyIn(ctx context.Context, key run.Key, log *record.Log, a
 			out = append(out, recordEntries(key, r)...)
 		}
 	}
-	for e, err := range s.agentOf(key).Replay(ctx, key, after) {
+	for e, err := range s.agentOf(key).Replay(context.WithValue(ctx, loadedKey{}, log), key, after) {
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, s.entryOf(key, e))
 	}
-	// Replay may have read later records than log has.
-	out = slices.DeleteFunc(out, func(e entry) bool { return !after.Before(e.at) || e.at.Seq > log.Head.Seq })
+	out = slices.DeleteFunc(out, func(e entry) bool { return !after.Before(e.at) })
 	slices.SortStableFunc(out, func(a, b entry) int {
 		return cmp.Or(cmp.Compare(a.at.Seq, b.at.Seq), cmp.Compare(b.at.More, a.at.More)) // as Position.Before
 	})
 	return out, nil
+}
+
+// loadedStore is a store that does not load a log again that the context has, so that Replay reads what its caller has
+// read.
+type loadedStore struct{ record.Store }
+
+// loadedKey is the context key of a *record.Log.
+type loadedKey struct{}
+
+// Load implements [record.Store].
+func (s loadedStore) Load(ctx context.Context, key run.Key) (*record.Log, error) {
+	if log, ok := ctx.Value(loadedKey{}).(*record.Log); ok && log.Head.Key == key {
+		return log, nil
+	}
+	return s.Store.Load(ctx, key)
 }
 
 // recordEntries returns the entries of a record for which the agent has no events.

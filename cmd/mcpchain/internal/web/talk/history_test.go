@@ -18,12 +18,14 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 )
 
-// TestHistoryBesideATurn reads a conversation while it continues. What the user says meanwhile is in the part after.
+// TestHistoryBesideATurn reads a conversation once, while it continues. What the user says meanwhile is in the part after.
 func TestHistoryBesideATurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var afterLoad func()
+		loads := 0
 		store := ledgertest.Watch(record.NewMemory(), func(c *ledgertest.Call) error {
 			err := c.Do()
+			loads++
 			if next := afterLoad; next != nil && c.Method == "load" {
 				afterLoad = nil
 				next()
@@ -38,7 +40,9 @@ func TestHistoryBesideATurn(t *testing.T) {
 			synctest.Wait()
 		}
 		part := check.Value(s.history(t.Context(), key, agent.Position{}))(t)
+		loads = 0
 		rest := check.Value(s.history(t.Context(), key, part[len(part)-1].at))(t)
+		check.Equal(t, "reads of the store", loads, 1)
 		isSaid := func(e entry) bool { return e.kind == "said" }
 		check.That(t, slices.ContainsFunc(part, isSaid) && slices.ContainsFunc(rest, isSaid), "got %v and then %v, want a question in each", part, rest)
 	})

@@ -115,7 +115,7 @@ func New(o Options) (*Service, error) {
 		Tools:   o.Tools,
 		Model:   agent.ModelSettings{Prices: o.Prices},
 		Limits:  o.Limits,
-		Durable: agent.Durable{Store: o.Store, LeaseTTL: leaseTTL, AskInDoubt: true},
+		Durable: agent.Durable{Store: loadedStore{o.Store}, LeaseTTL: leaseTTL, AskInDoubt: true},
 		Person:  agent.Person{Approve: agent.AskPerson, Reply: s.replyAtWindow},
 	}
 	var err error

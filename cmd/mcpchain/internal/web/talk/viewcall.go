@@ -57,7 +57,7 @@ func newViewAgent(o Options, answer func(context.Context, *run.Question) (run.Re
 		tools = adapter.Merge()
 	}
 	return agent.New(oneCall{tools}, &agent.Options{
-		Name: viewAgentName, Tools: []adapter.Source{tools}, Durable: agent.Durable{Store: o.Store, LeaseTTL: leaseTTL, AskInDoubt: true},
+		Name: viewAgentName, Tools: []adapter.Source{tools}, Durable: agent.Durable{Store: loadedStore{o.Store}, LeaseTTL: leaseTTL, AskInDoubt: true},
 		Person: agent.Person{Approve: agent.AskPerson, Reply: answer},
 	})
 }
