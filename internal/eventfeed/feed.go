@@ -93,6 +93,7 @@ type Feed struct {
 	size    int        // size of all events
 	held    int        // size of the events that readers have read and may not have returned yet
 	readers int
+	forgot  bool // a stream that had events was forgotten
 }
 
 // New returns a feed without events.
@@ -246,11 +247,17 @@ func (f *Feed) streamLocked(key run.Key) *stream {
 
 // restartLocked drops the events, because others may lie between them and the next one.
 func (f *Feed) restartLocked(s *stream, at agent.Position) {
+	isNew := !s.known && !f.forgot
+	s.known = false // it is not forgotten
 	f.dropLocked(s, len(s.events))
 	s.first++ // readers that wait for the next event look in the store
-	s.floor = at
-	if f.opts.Items == nil && !s.known {
+	switch {
+	case f.opts.Items != nil:
+		s.floor = at
+	case isNew:
 		s.floor = agent.Position{}
+	default: // what came before is lost
+		s.floor = agent.Position{Seq: max(at.Seq, 1) - 1}
 	}
 	s.last, s.known, s.stopped = s.floor, true, false
 }
@@ -314,6 +321,7 @@ func (f *Feed) dropLocked(s *stream, n int) {
 func (f *Feed) forgetLocked(s *stream) {
 	if s.readers == 0 && len(s.events) == 0 && f.streams[s.key] == s {
 		delete(f.streams, s.key)
+		f.forgot = f.forgot || s.known
 	}
 }
 

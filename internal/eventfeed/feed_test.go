@@ -204,9 +204,18 @@ func TestWithoutAStore(t *testing.T) {
 	}
 	got := rest(t, read(t, f, ""))
 	check.That(t, strings.HasPrefix(got, "refresh ") && strings.HasSuffix(got, " 8 9"), "got %q, want a text such as %q", got, "refresh 8 9")
-	other := eventfeed.New(nil)
+	other := eventfeed.New(&eventfeed.Options{TotalBytes: 700})
 	other.Publish(key, &agent.TurnEnd{EventInfo: agent.EventInfo{Seq: 3}})
 	wantRest(t, read(t, other, ""), "3")
+	other = eventfeed.New(&eventfeed.Options{TotalBytes: 700})
+	for seq := range uint64(3) {
+		other.Publish(key, &agent.TurnEnd{EventInfo: agent.EventInfo{Seq: seq + 3}})
+		other.Publish(run.Key{ID: "large"}, delta(1, strings.Repeat("x", 400))) // the run is forgotten
+	}
+	other.Publish(key, &agent.TurnEnd{EventInfo: agent.EventInfo{Seq: 6}})
+	for after, want := range map[string]string{"": "refresh 6", "3": "refresh 6", "5": "6", "6": ""} {
+		check.Equal(t, after, rest(t, read(t, other, after)), want)
+	}
 }
 
 // TestSlowReader has a reader stop while a run continues for longer than memory.

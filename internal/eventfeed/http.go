@@ -63,7 +63,7 @@ func (s *response) event(ctx context.Context, r *Reader) error {
 		return s.write("id: %s\ndata: %s\n\n", e.ID, e.Data)
 	case err == nil:
 		return s.write("data: %s\n\n", e.Data)
-	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
+	case wait.Err() != nil && ctx.Err() == nil: // a store may have an error of its own for that
 		return s.write(": keep-alive\n\n")
 	}
 	return err

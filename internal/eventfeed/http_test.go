@@ -2,8 +2,11 @@ package eventfeed_test
 
 import (
 	"bufio"
+	"context"
+	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -99,6 +102,27 @@ func TestStreamIsKeptAliveAndEndsWithTheRequest(t *testing.T) {
 		r.Close()
 		n, _ := f.Size()
 		check.Equal(t, "runs in memory", n, 0)
+	})
+}
+
+// A store that does not answer keeps the stream open, whatever its error is when its context ends.
+func TestStreamOfASlowStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		answers := true
+		f := eventfeed.New(&eventfeed.Options{Poll: time.Second, Replay: func(ctx context.Context, _ run.Key, _ agent.Position) iter.Seq2[agent.Event, error] {
+			return func(yield func(agent.Event, error) bool) {
+				if !answers {
+					<-ctx.Done()
+					yield(nil, errors.New("query was cancelled"))
+				}
+			}
+		}})
+		server := memhttp.New(handler(f))
+		t.Cleanup(server.Close)
+		_, events := stream(t, server.Client(), server.URL()+"/r", "")
+		lines(t, events, 1)
+		answers = false
+		check.Same(t, "", lines(t, events, 2), []string{": keep-alive", ": keep-alive"})
 	})
 }
 
