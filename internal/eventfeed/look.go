@@ -8,13 +8,13 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
-// hasStopped reports whether this process has stopped working on the run since hasStopped was last called: the
+// noticeStop reports whether this process has stopped working on the run since noticeStop was last called: the
 // last records may not have been published as events.
-func (r *Reader) hasStopped() bool {
+func (r *Reader) noticeStop() bool {
 	r.feed.mu.Lock()
 	defer r.feed.mu.Unlock()
-	stopped := r.live && r.stream.stopped && r.stops != r.stream.stops && r.feed.opts.Items != nil
-	r.stops = r.stream.stops
+	stopped := r.live && r.stream.stopped && r.store.stops != r.stream.stops && r.feed.opts.Items != nil
+	r.store.stops = r.stream.stops
 	return stopped
 }
 
@@ -22,7 +22,7 @@ func (r *Reader) hasStopped() bool {
 func (r *Reader) sleep(ctx context.Context, changed <-chan struct{}) error {
 	var poll <-chan time.Time
 	if every := r.feed.opts.Poll; every > 0 {
-		timer := time.NewTimer(every<<min(r.idleLooks, 3) - time.Since(r.lastLook))
+		timer := time.NewTimer(every<<min(r.store.idleLooks, 3) - time.Since(r.store.lastLook))
 		defer timer.Stop()
 		poll = timer.C
 	}
@@ -30,7 +30,7 @@ func (r *Reader) sleep(ctx context.Context, changed <-chan struct{}) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-changed:
-		r.idleLooks = 0
+		r.store.idleLooks = 0
 		return nil
 	case <-poll:
 		return r.poll(ctx)
@@ -43,7 +43,7 @@ func (r *Reader) poll(ctx context.Context) error {
 	inMemory := r.live && !r.stream.stopped
 	r.feed.mu.Unlock()
 	if inMemory {
-		r.lastLook = time.Now()
+		r.store.lastLook = time.Now()
 		return nil
 	}
 	return r.look(ctx)
@@ -51,10 +51,10 @@ func (r *Reader) poll(ctx context.Context) error {
 
 // lookUpTo reads the events of the store up to a position, as many as may be held: memory has those after it.
 func (r *Reader) lookUpTo(ctx context.Context, floor agent.Position) error {
-	r.lastLook, r.caughtUp = time.Now(), false
+	r.store.lastLook, r.store.caughtUp = time.Now(), false
 	complete, err := r.replay(ctx, &floor)
 	if complete && err == nil {
-		r.caughtUp, r.position = true, floor
+		r.store.caughtUp, r.position = true, floor
 	}
 	return err
 }
@@ -62,7 +62,7 @@ func (r *Reader) lookUpTo(ctx context.Context, floor agent.Position) error {
 // look reads the events of the store to the end, as many as may be held. If the run has ended and the
 // reader has all events, it gets one refresh event.
 func (r *Reader) look(ctx context.Context) error {
-	r.lastLook, r.caughtUp = time.Now(), false
+	r.store.lastLook, r.store.caughtUp = time.Now(), false
 	var head run.Head
 	if r.feed.opts.Head != nil {
 		var err error
@@ -70,19 +70,19 @@ func (r *Reader) look(ctx context.Context) error {
 			return err
 		}
 	}
-	r.idleLooks++
-	moved := r.feed.opts.Head == nil || r.seen != head.Seq
+	r.store.idleLooks++
+	moved := r.feed.opts.Head == nil || r.store.seen != head.Seq
 	if moved {
-		r.idleLooks = 0
+		r.store.idleLooks = 0
 	}
 	if moved && (head.Seq == 0 || r.position != agent.Position{Seq: head.Seq}) {
 		if complete, err := r.replay(ctx, nil); err != nil || !complete {
 			return err
 		}
 	}
-	r.caughtUp, r.seen = true, head.Seq // there may be more by now
-	if moved && head.Status.Ended() && !r.endReported {
-		r.endReported = true
+	r.store.caughtUp, r.store.seen = true, head.Seq // there may be more by now
+	if moved && head.Status.Ended() && !r.store.endReported {
+		r.store.endReported = true
 		r.ready = append(r.ready, refresh(r.stream.key))
 	}
 	return nil

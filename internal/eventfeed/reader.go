@@ -15,20 +15,25 @@ type Reader struct {
 	stream *stream
 	closed bool
 
-	position    agent.Position // of the last event that has a record
-	live        bool           // it reads from memory
-	next        uint64         // number of the next event in memory, if live
-	caughtUp    bool           // the last look in the store found nothing after position
-	endReported bool           // the reader got a refresh event after the end of the run
-
-	lastLook  time.Time // last look in the store
-	seen      uint64    // number of records at that look, if all their events were read
-	idleLooks int       // number of looks since the run last changed
-	hints     int       // value of stream.hints that was last acted on
-	stops     int       // value of stream.stops that was last acted on
+	position agent.Position // of the last event that has a record
+	live     bool           // it reads from memory
+	next     uint64         // number of the next event in memory, if live
+	store    looks
 
 	ready []Event // read but not yet returned
 	held  int     // the part of Feed.held for ready
+}
+
+// looks are a reader's looks in the store.
+type looks struct {
+	lastLook    time.Time
+	caughtUp    bool   // the last look found nothing after the reader's position
+	seen        uint64 // number of records at the last look, if all their events were read
+	endReported bool   // the reader got a refresh event after the end of the run
+	idleLooks   int    // number of looks since the run last changed
+
+	// The values of the stream's counters that were last acted on.
+	hints, stops int
 }
 
 // Read returns a reader of the events after a position, which the caller must close. The zero position is the beginning.
@@ -40,7 +45,7 @@ func (f *Feed) Read(ctx context.Context, key run.Key, after agent.Position) (*Re
 		return nil, ErrTooManyReaders
 	}
 	f.readers++
-	r := &Reader{feed: f, stream: f.streamLocked(key), position: after, lastLook: time.Now()}
+	r := &Reader{feed: f, stream: f.streamLocked(key), position: after, store: looks{lastLook: time.Now()}}
 	r.stream.readers++
 	beyond := r.stream.known && r.stream.last.Before(after) && f.opts.Items != nil
 	f.mu.Unlock()
@@ -80,7 +85,7 @@ func (r *Reader) Next(ctx context.Context) (Event, error) {
 		if err := r.fill(ctx); err != nil {
 			return Event{}, err
 		}
-		if len(r.ready) == 0 && r.hasStopped() {
+		if len(r.ready) == 0 && r.noticeStop() {
 			if err := r.look(ctx); err != nil {
 				return Event{}, err
 			}
@@ -144,7 +149,7 @@ func (f *Feed) roomLocked() int {
 func (r *Reader) fill(ctx context.Context) error {
 	for {
 		floor, known := r.readMemory()
-		if len(r.ready) > 0 || r.live || r.caughtUp && !known {
+		if len(r.ready) > 0 || r.live || r.store.caughtUp && !known {
 			return nil
 		}
 		if r.feed.opts.Items == nil {
@@ -168,11 +173,11 @@ func (r *Reader) readMemory() (floor agent.Position, known bool) {
 	r.feed.mu.Lock()
 	defer r.feed.mu.Unlock()
 	s := r.stream
-	if r.hints != s.hints {
-		r.hints, r.caughtUp, r.idleLooks = s.hints, false, 0
+	if r.store.hints != s.hints {
+		r.store.hints, r.store.caughtUp, r.store.idleLooks = s.hints, false, 0
 	}
 	if r.live && r.next < s.first { // the reader is too slow, or another process worked on the run
-		r.live, r.caughtUp = false, false
+		r.live, r.store.caughtUp = false, false
 		r.ready = append(r.ready, refresh(s.key))
 		return s.floor, s.known
 	}
@@ -209,14 +214,14 @@ func (e *positionedEvent) isAfter(at agent.Position) bool {
 func (r *Reader) addReady(e Event, at agent.Position) {
 	r.ready = append(r.ready, e)
 	if e.ID != "" {
-		r.position, r.endReported = at, false
+		r.position, r.store.endReported = at, false
 	}
 }
 
 // skip passes over events that are lost: they are not in memory, and there is no store. If there were
 // any, the reader gets a refresh event.
 func (r *Reader) skip(floor agent.Position, known bool) {
-	r.caughtUp = !known
+	r.store.caughtUp = !known
 	if known {
 		r.position = floor
 		r.ready = append(r.ready, refresh(r.stream.key))
