@@ -60,8 +60,11 @@ func (p *Places) Find(ctx context.Context, s screen.Screen) (*File, error) {
 		}
 	}
 	if missing {
-		s.Note(screen.Faint, "servers: none; name a file by -config, or write %s or %s",
-			p.Project, hosttext.Line(p.User, maxPath))
+		files := p.Project
+		if p.User != "" {
+			files += " or " + hosttext.Line(p.User, maxPath)
+		}
+		s.Note(screen.Faint, "servers: none; name a file by -config, or write %s", files)
 	} else {
 		s.Note(screen.Faint, "servers: none; %s is not used", hosttext.Line(p.Project, maxPath))
 	}
