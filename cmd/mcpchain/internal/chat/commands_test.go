@@ -161,6 +161,14 @@ func TestSkills(t *testing.T) {
 	converse(t, "/skills\n", "-config", path, "-no-instructions").check(t, "no server offers skills to the model\n", 0)
 }
 
+// A list that fails does not hide those of other servers.
+func TestListThatFails(t *testing.T) {
+	t.Parallel()
+	o := converse(t, "/resources\n", "-config", configure(t, "a=skilled", "b=good"))
+	o.check(t, o.stdout, 1, "error: server a: ")
+	holds(t, o.stdout, "demo://menu (b) ")
+}
+
 func TestPromptWithoutArguments(t *testing.T) {
 	t.Parallel()
 	converse(t, "/prompt evening citty=Oslo\n").check(t, "", 1, "error: the prompt evening has no argument \"citty\" (did you mean \"city\"?)\n")

@@ -126,14 +126,19 @@ func addPages(s *sdk.Server) {
 	})
 }
 
-// serveSkill is a server with a skill, which the SDK does not know.
+// serveSkill is a server with a skill, which the SDK does not know. It lists no resources.
 func serveSkill() {
 	answers := map[string]string{
 		"server/discover": `{"supportedVersions":["2026-07-28"],"capabilities":{"resources":{},"extensions":{"io.modelcontextprotocol/skills":{}}}}`,
 		"skills/list":     `{"skills":[{"uri":"skill://pdf/SKILL.md","frontmatter":{"name":"pdf","description":"Fills forms."},"resources":[{"uri":"skill://pdf/SKILL.md","digest":"sha256:0000000000000000000000000000000000000000000000000000000000000000","size":1}]}]}`,
 	}
 	if conn, err := (&mcpclient.IO{Reader: os.Stdin, Writer: os.Stdout}).Dial(context.Background()); err == nil {
-		testenv.Answer(conn, func(m *testenv.Message) string { return `"result":` + cmp.Or(answers[m.Method], "{}") })
+		testenv.Answer(conn, func(m *testenv.Message) string {
+			if m.Method == "resources/list" {
+				return `"error":{"code":-32603,"message":"no list"}`
+			}
+			return `"result":` + cmp.Or(answers[m.Method], "{}")
+		})
 	}
 }
 
