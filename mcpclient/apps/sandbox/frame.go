@@ -22,8 +22,8 @@ type Frame struct {
 	Allow   string // value of the attribute allow
 
 	// CSP and Permissions are what the view gets, for its session. Refused lists declared
-	// sources that it does not get: the host's own, the sandbox's, and private ones unless
-	// Options.AllowPrivate is set.
+	// sources that it does not get: the host's own, the sandbox's, private ones unless
+	// Options.AllowPrivate is set, and all of them if they are too many for the URL.
 	CSP         apps.CSP
 	Permissions []string
 	Refused     []string
@@ -62,6 +62,7 @@ func (s *Sandbox) Frame(meta apps.ResourceMeta, opts FrameOptions) (Frame, error
 	f.Origin = origin{s.origin.scheme, host}.String()
 	f.URL = f.Origin + "/" + s.sign(f, ancestor, host)
 	if len(f.URL) > maxURL {
+		f.Refused = slices.Concat(f.Refused, f.CSP.ConnectDomains, f.CSP.ResourceDomains, f.CSP.FrameDomains, f.CSP.BaseURIDomains)
 		f.CSP = apps.CSP{}
 		f.URL = f.Origin + "/" + s.sign(f, ancestor, host)
 	}

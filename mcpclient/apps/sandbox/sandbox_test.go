@@ -171,6 +171,7 @@ func TestFrameURLIsBounded(t *testing.T) {
 	}
 	f := frame(t, s, apps.ResourceMeta{CSP: apps.CSP{ConnectDomains: many, ResourceDomains: many}}, "a")
 	check.That(t, len(f.URL) <= 16<<10 && allowsNothing(f.CSP) && get(s, "GET", f.URL).StatusCode == 200, "got a URL of %d bytes, %v", len(f.URL), f.CSP)
+	check.Equal(t, "refused", len(f.Refused), 2*len(many))
 }
 
 // Each user has origins of their own, whatever the server is called.
