@@ -163,12 +163,15 @@ func (w *window) close() {
 	_ = w.body.Close()
 }
 
+// next returns the next event. It waits as long as the server keeps the stream alive, which it does every 15 s: a busy
+// machine is no failure.
 func (w *window) next(t testing.TB) (e event) {
 	t.Helper()
 	timer := time.AfterFunc(time.Minute, w.cancel)
 	defer timer.Stop()
 	for {
 		line, err := w.lines.ReadBytes('\n')
+		timer.Reset(time.Minute)
 		check.Require(t, err == nil, "read the stream: %v", err)
 		line = bytes.TrimSuffix(line, []byte("\n"))
 		field, value, _ := strings.Cut(string(line), ": ")
