@@ -50,6 +50,9 @@ func TestRead(t *testing.T) {
 	}{
 		"all":               {data, kept.Query{}, data},
 		"offset":            {"äöü and more", kept.Query{Offset: 1}, "[bytes 2 to 15 of 15; the text ends here]\nöü and more"},
+		"limit":             {"äöü and more", kept.Query{Limit: 1}, "[bytes 0 to 4 of 15; continue with offset 4]\näö"},
+		"larger limit":      {"äöü and more", kept.Query{Limit: 7}, "[bytes 0 to 7 of 15; continue with offset 7]\näöü "},
+		"fields of a text":  {text, kept.Query{Fields: []string{"a"}}, "error: result is not JSON"},
 		"beyond":            {data, kept.Query{Offset: 999}, "error: offset is beyond the text, which has 88 bytes"},
 		"lines":             {text, kept.Query{Line: 2, Lines: 2}, "[lines 2 to 3 of 4]\ntwo\nthree\n"},
 		"lines to the end":  {text, kept.Query{Line: 4}, "[lines 4 to 4 of 4]\nfour"},
@@ -142,6 +145,7 @@ func TestFill(t *testing.T) {
 		"what only looks so":      {`{"a":{"$result":"x"},"b":{"$result":"` + one + `","also":1}}`, `{"a":{"$result":"x"},"b":{"$result":"` + one + `","also":1}}`, `{"a":{"$result":"x"},"b":{"$result":"` + one + `","also":1}}`},
 		"none of that name":       {`{"a":{"$result":"r0000000000000003"}}`, "", "error: there is none"},
 		"no such value":           {`{"a":{"$result":"` + one + `","pointer":"/b"}}`, "", `error: result "` + one + `": there is no "/b": at "" is an object with ["items" "next"]`},
+		"JSON of a text":          {`{"a":{"$result":"` + two + `","pointer":""}}`, "", `error: result "` + two + `": result is not JSON`},
 		"another than was shown":  {`{"a":{"$result":"` + two + `","sha256":"00"}}`, "", `is not the one that the arguments name`},
 		"no JSON":                 {`{"a":{"$result":"` + two + `"}`, "", "error: arguments with a reference have to be one JSON object"},
 		"more than are filled in": {`[` + strings.Repeat(`{"$result":"`+two+`"},`, 101) + `0]`, "", "error: arguments have more than 100 references"},

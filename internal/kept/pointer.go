@@ -15,6 +15,9 @@ import (
 // the pointer leads, and the members there.
 func Value(data []byte, pointer string) ([]byte, error) {
 	if pointer == "" {
+		if !jsontext.Value(data).IsValid(lenient...) {
+			return nil, errNotJSON
+		}
 		return bytes.TrimSpace(data), nil
 	}
 	if pointer[0] != '/' {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
@@ -33,14 +34,14 @@ const (
 	noticeSize     = 160 // bytes of the note above a piece
 )
 
-// Read returns the selected part of data with a note, in at most most bytes. A search ends early with
+// Read returns the selected part of data, at most q.Limit bytes, with a note, in at most most bytes. A search ends early with
 // the context, or with a note if it takes too long. Errors are written for the model.
 func Read(ctx context.Context, data []byte, q Query, most int) (string, error) {
 	limit := q.Limit
 	if limit <= 0 {
 		limit = defaultLimit
 	}
-	limit = max(min(limit, most)-noticeSize, 1)
+	limit = max(min(limit, most-noticeSize), utf8.UTFMax) // at least one character, so that the model comes to the end
 	part, base := data, ""
 	if q.Pointer != "" || len(q.Fields) > 0 {
 		var err error
