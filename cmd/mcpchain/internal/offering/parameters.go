@@ -18,21 +18,22 @@ const (
 	maxJSON   = 2000 // characters of a schema that cannot be described
 	maxValues = 20   // in an enum
 	maxTypes  = 8    // for a member
+	maxValue  = 60   // characters of a value
 )
 
 // node has the keywords of a schema that are described.
 type node struct {
-	Type        any             `json:"type"`
-	Description string          `json:"description"`
-	Properties  json.RawMessage `json:"properties"`
-	Required    []string        `json:"required"`
-	Items       json.RawMessage `json:"items"`
-	Enum        []any           `json:"enum"`
-	Const       json.RawMessage `json:"const"`
-	Default     json.RawMessage `json:"default"`
-	Ref         string          `json:"$ref"`
-	AnyOf       []any           `json:"anyOf"`
-	OneOf       []any           `json:"oneOf"`
+	Type        any               `json:"type"`
+	Description string            `json:"description"`
+	Properties  json.RawMessage   `json:"properties"`
+	Required    []string          `json:"required"`
+	Items       json.RawMessage   `json:"items"`
+	Enum        []json.RawMessage `json:"enum"`
+	Const       json.RawMessage   `json:"const"`
+	Default     json.RawMessage   `json:"default"`
+	Ref         string            `json:"$ref"`
+	AnyOf       []any             `json:"anyOf"`
+	OneOf       []any             `json:"oneOf"`
 }
 
 // Parameters describes the JSON Schema of a tool's arguments or result: the members of an object, one
@@ -52,12 +53,13 @@ func Parameters(schema json.RawMessage) []string {
 
 // members returns a line for each member of an object, followed by the indented members of its value.
 func (n *node) members(indent string, depth int) (lines []string) {
-	if depth >= maxDepth {
+	names := memberNames(n.Properties)
+	if depth >= maxDepth && len(names) > 0 {
 		return []string{indent + "…"}
 	}
 	var all map[string]json.RawMessage
 	_ = json.Unmarshal(n.Properties, &all) // memberNames returns nil if this fails
-	for _, name := range memberNames(n.Properties) {
+	for _, name := range names {
 		var member node
 		if json.Unmarshal(all[name], &member) != nil {
 			lines = append(lines, indent+hosttext.Line(name, 80))
@@ -68,9 +70,6 @@ func (n *node) members(indent string, depth int) (lines []string) {
 		var items node
 		if len(member.Items) > 0 && json.Unmarshal(member.Items, &items) == nil {
 			lines = append(lines, items.members(indent+"  ", depth+1)...)
-		}
-		if len(lines) > 2*maxLines {
-			break
 		}
 	}
 	return lines
@@ -83,7 +82,7 @@ func (n *node) line(name string, required bool) string {
 		kind += ", required"
 	}
 	if len(n.Default) > 0 {
-		kind += ", default " + hosttext.JSONLine(string(n.Default))
+		kind += ", default " + hosttext.Line(hosttext.JSONLine(string(n.Default)), maxValue)
 	}
 	kind = strings.TrimPrefix(kind, ", ")
 	text := fmt.Sprintf("%s (%s) %s", hosttext.Line(name, 80), kind, hosttext.Line(n.Description, 300))
@@ -95,7 +94,11 @@ func (n *node) kind(depth int) string {
 	if len(n.Enum) > 0 {
 		var values []string
 		for _, v := range n.Enum[:min(len(n.Enum), maxValues)] {
-			values = append(values, hosttext.Line(fmt.Sprint(v), 60))
+			var text string
+			if json.Unmarshal(v, &text) != nil || string(v) == "null" {
+				text = hosttext.JSONLine(string(v))
+			}
+			values = append(values, hosttext.Line(text, maxValue))
 		}
 		if len(n.Enum) > maxValues {
 			values = append(values, "…")
@@ -120,7 +123,7 @@ func (n *node) kind(depth int) string {
 	}
 	switch {
 	case len(n.Const) > 0:
-		return hosttext.Line(hosttext.JSONLine(string(n.Const)), 60)
+		return hosttext.Line(hosttext.JSONLine(string(n.Const)), maxValue)
 	case len(n.AnyOf)+len(n.OneOf) > 0:
 		return "one of several forms"
 	case n.Ref != "":
