@@ -198,6 +198,15 @@ func TestAsByFormat(t *testing.T) {
 	}
 }
 
+// A reply that the host withholds has been paid for.
+func TestWithheldReplyCounts(t *testing.T) {
+	w := &memhttp.Wire{Replies: []string{`{"choices":[{"finish_reason":"content_filter","message":{}}],"usage":{"prompt_tokens":3,"completion_tokens":2}}`}}
+	result, err := newAgent(t, at(t, "openai", "gpt-4.1", w), nil).Run(t.Context(), human("go"))
+	check.Is(t, err, agent.ErrNoOutput)
+	check.Text(t, err, "it refused to answer")
+	check.Same(t, "tokens and requests", []int{int(result.Usage.Total), len(w.Requests)}, []int{5, 1})
+}
+
 // The output of a typed run is JSON of the type, also for a program that resumes the run without the type, and if the
 // model's text had to be mended.
 func TestOutputOfAMendedText(t *testing.T) {

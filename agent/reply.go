@@ -144,6 +144,8 @@ func (r *reply) keepCalls(tool *adapter.Tool) {
 func (r *reply) noAnswerError(stop StopReason) error {
 	switch {
 	case len(r.dropped) > 0:
+	case r.finish == model.FinishRefusal:
+		return fmt.Errorf("%w: it refused to answer, without a text", ErrNoOutput)
 	case r.finish == model.FinishLength:
 		return fmt.Errorf("%w: its thoughts, or a call that was cut off, used up the bound of the reply: "+
 			"raise Model.MaxTokens or the run's limits, or lower Model.Effort", ErrNoOutput)

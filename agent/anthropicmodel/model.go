@@ -217,11 +217,7 @@ func (m *Model) post(ctx context.Context, r *model.Request, show func(model.Delt
 	if err != nil {
 		return nil, err
 	}
-	reply := a.response(r, m.name, warning)
-	if reply.Finish == model.FinishRefusal && reply.Message.Text() == "" {
-		return nil, &model.Error{Kind: model.ErrorRefused, Err: errors.New("messages: " + a.refused())}
-	}
-	return reply, nil
+	return a.response(r, m.name, warning), nil
 }
 
 // GenerateContent implements [llms.Model]. langchaingo's types have no field for thoughts, so

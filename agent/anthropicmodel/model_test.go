@@ -326,11 +326,12 @@ func TestRefusals(t *testing.T) {
 	why := end(`,"stop_details":{"type":"refusal","category":"cyber","explanation":"It could enable harm."}`)
 	reply, _ := asked(t, fakehost.Streaming(start, why))
 	check.Same(t, "the rest", []string{reply.Message.Text(), reply.Warning}, []string{"Well", refused})
-	for stream, want := range map[string]string{why: "messages: " + refused, end(`,"stop_details":null`): "messages: the provider refuses to answer"} {
+	for stream, want := range map[string]string{why: refused, end(`,"stop_details":null`): "the provider refuses to answer"} {
 		m := serve(t, fakehost.Streaming(stream), "claude-opus-5-5", anthropicmodel.Options{})
-		_, _, _, err := ask(t, m, &model.Request{Messages: hi})
-		failure, ok := errors.AsType[*model.Error](err)
-		check.That(t, ok && failure.Kind == model.ErrorRefused && err.Error() == want, "got %v, want %s", err, want)
+		reply, _, _, err := ask(t, m, &model.Request{Messages: hi})
+		check.That(t, err == nil && reply.Finish == model.FinishRefusal && reply.Warning == want, "got %+v, %v, want %s", reply, err, want)
+		_, err = m.Call(t.Context(), "Hi")
+		check.That(t, llms.IsContentFilterError(err) && strings.Contains(err.Error(), want), "got %v, want %s", err, want)
 	}
 }
 

@@ -20,7 +20,8 @@ func (a *answer) response(r *model.Request, name, warning string) *model.Respons
 	parts := a.parts()
 	makeIDsUnique(r.Messages, parts)
 	if finish(a.stop) == model.FinishRefusal {
-		warning = strings.TrimSuffix(a.refused()+"; "+warning, "; ")
+		refused := strings.TrimSuffix("the provider refuses to answer: "+a.refusal, ": ")
+		warning = strings.TrimSuffix(refused+"; "+warning, "; ")
 	}
 	sent := len(r.System)
 	for i := range r.Messages {
@@ -30,11 +31,6 @@ func (a *answer) response(r *model.Request, name, warning string) *model.Respons
 		Message: run.Message{Role: run.RoleAssistant, Parts: parts, Model: cmp.Or(a.model, name)},
 		ID:      a.id, Finish: finish(a.stop), Usage: a.usage.spent(sent, textSize(parts)), Warning: warning,
 	}
-}
-
-// refused says that the provider refused, and why if it is known.
-func (a *answer) refused() string {
-	return strings.TrimSuffix("the provider refuses to answer: "+a.refusal, ": ")
 }
 
 // parts returns the blocks as parts of a run. It leaves out the calls of a refused reply, and a

@@ -154,7 +154,7 @@ const (
 	FinishStop    = "stop"           // the reply is complete
 	FinishCalls   = "tool_calls"     // the model waits for results
 	FinishLength  = "length"         // [Request.MaxTokens], or the model's own bound, was reached
-	FinishRefusal = "content_filter" // the provider or the model refused
+	FinishRefusal = "content_filter" // the provider or the model refused; the message may be empty
 )
 
 // Error is a failure of a model's provider. Its text contains no credentials, and at most 1 KiB of
@@ -188,6 +188,6 @@ const (
 	ErrorAuth                             // the key is refused, or has no quota
 	ErrorNotFound                         // the provider has no such model or endpoint
 	ErrorTooLong                          // the request does not fit the window, or is too large for the host
-	ErrorRefused                          // the content is refused
+	ErrorRefused                          // the content of the request is refused
 	ErrorInvalid                          // the request is wrong, and would fail again
 )

@@ -3,6 +3,7 @@ package openaimodel
 import (
 	"cmp"
 	"context"
+	"errors"
 	"iter"
 	"strings"
 
@@ -64,7 +65,9 @@ func (m *Model) generate(
 			return nil, &model.Error{Kind: model.ErrorInvalid, Err: err}
 		}
 		reply, err := m.send(ctx, q, r.Stream, show)
-		if err != nil {
+		if e, ok := errors.AsType[*chat.Error](err); ok && e.Code == chat.CodeContentFilter && e.Status == 0 { // it has to be paid for
+			reply = &chat.Reply{Endpoint: m.chat.EndpointOf(q), Finish: chat.FinishContentFilter, Usage: e.Usage, Warning: e.Error()}
+		} else if err != nil {
 			return nil, err
 		}
 		return m.modelResponse(reply), nil

@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -33,6 +34,9 @@ func Generate(ctx context.Context, messages []llms.MessageContent, options []llm
 		switch {
 		case err != nil:
 			return nil, err
+		case d.Response != nil && d.Response.Finish == model.FinishRefusal && d.Response.Message.Text() == "":
+			reason := errors.New("generate content: " + cmp.Or(d.Response.Warning, "the model refuses to answer"))
+			return nil, &model.Error{Kind: model.ErrorRefused, Err: reason}
 		case d.Response != nil:
 			return response(d.Response), nil
 		}
