@@ -20,6 +20,7 @@ import (
 //	{"object": "error", "message": …, "type": …}       vLLM
 //	{"detail": "text"} or {"detail": [{"msg": …}]}     FastAPI
 //	[{"error": {…}}]                                   Gemini
+//	{"error": {…, "metadata": {"raw": …}}}             OpenRouter; raw is what the model's own host said
 //	a page of HTML, a line of text, nothing            whatever stands in front
 type errorBody struct {
 	message string
@@ -38,6 +39,9 @@ type errorWire struct {
 	Inner   struct {
 		Code scalar `json:"code"`
 	} `json:"innererror"`
+	Metadata struct {
+		Raw json.RawMessage `json:"raw"`
+	} `json:"metadata"`
 }
 
 // scalar is a string, or the text of a number; "" for another value.
@@ -91,6 +95,15 @@ func (w *errorWire) read(depth int) errorBody {
 	out.code = cmp.Or(out.code, string(w.Type), string(w.Status), string(w.Inner.Code))
 	if out.message == "" {
 		out.message = detailText(w.Detail)
+	}
+	if raw := w.Metadata.Raw; len(raw) > 0 && depth > 0 {
+		text, _ := decodeString(raw)
+		upstream := errorBody{message: wellFormed(text)}
+		if inner, ok := decodeError([]byte(cmp.Or(text, string(raw)))); ok {
+			upstream = inner.read(depth - 1)
+		}
+		out.message = strings.TrimSuffix(out.message+": "+upstream.message, ": ")
+		out.code = cmp.Or(out.code, upstream.code)
 	}
 	return out
 }
