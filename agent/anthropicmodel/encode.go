@@ -54,14 +54,16 @@ func (m *Model) encode(r *model.Request) (w *wireRequest, warning string, err er
 	return w, warning, nil
 }
 
-// setTemperature sets the temperature, if there is one, or returns a warning that the model accepts none.
+// setTemperature sets the temperature, if there is one, or returns a warning that it is left out.
 func (m *Model) setTemperature(w *wireRequest, rule *rule, r *model.Request) (warning string) {
 	switch t := r.Temperature; {
 	case t == nil:
 	case !rule.takesTemperature:
 		return fmt.Sprintf("the model %s accepts no temperature: it is left out", m.name)
-	case w.Thinking == nil || w.Thinking.Type == "disabled": // while it thinks, a model accepts only 1
+	case w.Thinking == nil || w.Thinking.Type == "disabled":
 		w.Temperature = t
+	case *t != 1:
+		return fmt.Sprintf("the model %s accepts no temperature while it thinks: it is left out", m.name)
 	}
 	return ""
 }

@@ -142,13 +142,17 @@ func TestLeastThinking(t *testing.T) {
 // TestLeftOut warns of what the API does not accept.
 func TestLeftOut(t *testing.T) {
 	half := 0.5
-	m := serve(t, &fakehost.Claude{Key: "key-1", Reply: greets}, "claude-opus-4-8", anthropicmodel.Options{})
 	for want, r := range map[string]*model.Request{
 		"": {Stop: []string{"END"}},
 		"the API accepts no stop sequences of white space: they are left out; the model claude-opus-4-8 accepts no temperature: it is left out": {Stop: []string{"\n"}, Temperature: &half},
+		"the model claude-haiku-4-5 accepts no temperature while it thinks: it is left out":                                                     {Effort: "high", Temperature: &half},
 	} {
+		name := "claude-opus-4-8"
+		if r.Effort != "" {
+			name = "claude-haiku-4-5"
+		}
 		r.Messages = hi
-		reply, _, _, err := ask(t, m, r)
+		reply, _, _, err := ask(t, serve(t, &fakehost.Claude{Key: "key-1", Reply: greets}, name, anthropicmodel.Options{}), r)
 		check.Must(t, err)
 		check.Equal(t, "the warning", reply.Warning, want)
 	}
