@@ -104,9 +104,9 @@ type Request struct {
 	// cache hits. Default: none.
 	CacheKey string
 
-	// Scratch points to memory of the model for this conversation. The caller passes the same
-	// pointer with each request of the conversation, one at a time, and does not use the value.
-	// Nil: the model remembers nothing.
+	// Scratch points to memory of the model for this conversation, as a Model serves many. The caller
+	// passes the same pointer with each request of the conversation, one at a time, and does not use
+	// the value. Nil: the model remembers nothing.
 	Scratch *any
 }
 
