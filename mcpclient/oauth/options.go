@@ -27,8 +27,8 @@ type Options struct {
 	// transports with the same store share the tokens of a server.
 	Account string
 
-	// Scopes are requested if the server's challenge names none. Default: all
-	// scopes in the server's metadata.
+	// Scopes are requested if the server's challenge names none, and by SignIn in addition to those of
+	// the challenge. Default: all scopes in the server's metadata if the challenge names none.
 	Scopes []string
 
 	// DPoP is a key that tokens are bound to, so that a stolen token is useless (RFC 9449): every request has a proof

@@ -158,4 +158,11 @@ func TestSignInElsewhere(t *testing.T) {
 	check.Must(t, w.transport(page).SignIn(t.Context()))
 	w.mustCall(auth)
 	check.That(t, len(w.asked) == 1 && len(w.forms) == 1, "got %d sign-ins and %d token requests, want one of each", len(w.asked), len(w.forms))
+	w.set(func() { w.challenge, w.need = `scope="read"`, []string{"write"} })
+	check.Fails(t, call(t.Context(), auth), "a scope is missing")
+	page.Scopes = []string{"write"}
+	again := w.transport(page)
+	check.Must(t, errors.Join(again.SignOut(t.Context()), again.SignIn(t.Context())))
+	w.mustCall(auth)
+	check.Equal(t, "scope", query(t, w.asked[1], "scope"), "read write")
 }

@@ -100,6 +100,7 @@ func (t *Transport) SignIn(ctx context.Context) error {
 	if err != nil || !needed {
 		return err
 	}
+	d.scopes = union(d.scopes, t.opts.Scopes)
 	_, err = t.renew(ctx, &renewal{demand: d, previous: s})
 	return err
 }
