@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -321,6 +322,17 @@ func TestSignInOfOthers(t *testing.T) {
 		s := fold(t, with(waiting, tt.then...))
 		check.Same(t, tt.name, []run.Action{actionOf(s, "1"), actionOf(s, "2")}, tt.want)
 		check.Equal(t, tt.name+": open questions", len(s.Questions), tt.open)
+	}
+}
+
+// TestEarlyEnd gives calls a result when their run ends: it says which may have had an effect.
+func TestEarlyEnd(t *testing.T) {
+	for want, changes := range map[string][]ledger.Change{
+		"before the call was made": ready, "may or may not have run": sent, "may have done a part of it": child,
+	} {
+		s := fold(t, with(changes, &ledger.Ended{Status: run.StatusFailed}))
+		text := s.History[2].Parts[0].Text
+		check.That(t, strings.Contains(text, want), "got %q, want %q", text, want)
 	}
 }
 

@@ -129,7 +129,10 @@ func (s *State) earlyResults(at time.Time) run.Message {
 	m := run.Message{Role: run.RoleTool, At: at, Parts: make([]run.Part, len(s.Calls))}
 	for i, c := range s.Calls {
 		text := "The run ended before the call was made."
-		if c.Tries > 0 {
+		switch {
+		case c.Child != nil:
+			text = "The run ended before the agent had an answer. It " + doubttext.PartlyDone + "."
+		case c.Tries > 0:
 			text = "The run ended before the call had a result. It " + doubttext.MayHaveRun + "."
 		}
 		m.Parts[i] = run.Part{
