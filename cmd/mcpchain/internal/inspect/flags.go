@@ -110,7 +110,7 @@ func parse(args []string, getenv func(string) string, out io.Writer) (*options, 
 	if err != nil {
 		return nil, err
 	}
-	if o.file == "" && len(words) > 0 {
+	if o.file == "" && len(words) > 0 && !o.isArgument(words[0]) {
 		o.file, words = words[0], words[1:]
 	}
 	switch scheme, _, isURL := strings.Cut(o.file, "://"); {
@@ -158,6 +158,11 @@ func (o *options) checkUses(c *cli.Command) error {
 		}
 	}
 	return nil
+}
+
+// isArgument reports whether a word is an argument of -call or -prompt, and not the file.
+func (o *options) isArgument(word string) bool {
+	return o.call != "" && strings.HasPrefix(word, "{") || o.prompt != "" && strings.Contains(word, "=")
 }
 
 // readArguments parses the words after the file.
