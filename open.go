@@ -35,7 +35,8 @@ type Options struct {
 	// ([sampling.AskLater]), within the default limits. It has no effect if Toolset.ClientOptions.Sampling is set.
 	Sampling *sampling.Options
 
-	// Tokens stores the tokens of sign-ins. Default: files in the directory mcpchain/tokens under [os.UserConfigDir].
+	// Tokens stores the tokens of sign-ins. Default: files in the directory mcpchain/tokens under [os.UserConfigDir], or
+	// memory if there is no such directory.
 	Tokens oauth.Store
 
 	// Name is the name of this program for authorization servers. Default "mcpchain".

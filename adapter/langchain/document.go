@@ -20,7 +20,7 @@ import (
 
 // Documents returns one document for each part of a resource. Metadata "source", the key of langchaingo's loaders, and
 // "uri" are the URI of the part, and "mime_type" is its type if that is known. A binary part with a MIME type of text
-// becomes text. Other binary parts have no content; their bytes are in metadata "data".
+// becomes text if it is UTF-8. Other binary parts have no content; their bytes are in metadata "data".
 func Documents(res *mcp.ReadResourceResult) []schema.Document {
 	out := make([]schema.Document, len(res.Contents))
 	for i := range res.Contents {

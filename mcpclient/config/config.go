@@ -38,7 +38,8 @@
 //
 // A key that is neither known nor meant for another program is an error with
 // its file, line and key: a mistyped key must not silently start a server
-// without its settings. Errors never show values, as they may be secrets.
+// without its settings. Errors show no values, as they may be secrets, but for the path of an
+// environment file.
 //
 // A mistake in one server is in the Err of that [Server], and the others can be used. Load fails
 // if the list of servers is unknown: the file cannot be read, is not JSON, or has none of these

@@ -15,7 +15,8 @@
 // only get well-formed data within the bounds.
 //
 // Requests of a view for which [Options] has no function are refused, and the feature is not
-// declared. Each request is checked as if it came from an attacker.
+// declared; without a function for display modes, the answer is the current one. Each
+// request is checked as if it came from an attacker.
 //
 // The guide is docs/apps.md of the repository.
 //
