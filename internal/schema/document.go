@@ -44,6 +44,7 @@ func (d *document) walk(v any, at string) error {
 	if err := d.keywords(s, at); err != nil {
 		return err
 	}
+	var around []string // the keywords around ignored patterns
 	for a := range tree.Applicators() {
 		before := len(d.ignored)
 		for place, sub := range a.In(s) {
@@ -52,8 +53,11 @@ func (d *document) walk(v any, at string) error {
 			}
 		}
 		if len(d.ignored) > before {
-			relax(s, a.Keyword)
+			around = append(around, a.Keyword)
 		}
+	}
+	for _, keyword := range around { // now that all parts have been visited at their places
+		relax(s, keyword)
 	}
 	return d.ignorePropertyPatterns(s, at)
 }

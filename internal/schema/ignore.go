@@ -60,25 +60,39 @@ func (d *document) ignorePropertyPatterns(s map[string]any, at string) error {
 }
 
 // relax removes a keyword of s that reverses what its subschema allows: now that patterns of the
-// subschema are ignored, the keyword would refuse values that the document allows. oneOf becomes anyOf.
+// subschema are ignored, the keyword would refuse values that the document allows. oneOf becomes anyOf, and a condition
+// the choice between what it asks for if it is true and if it is false.
 func relax(s map[string]any, keyword string) {
 	switch keyword {
 	case "not":
 		delete(s, "not")
 	case "if":
+		isTrue, isFalse := []any{s["if"]}, any(true)
+		if then, ok := s["then"]; ok {
+			isTrue = append(isTrue, then)
+		}
+		if otherwise, ok := s["else"]; ok {
+			isFalse = otherwise
+		}
 		maps.DeleteFunc(s, func(key string, _ any) bool { return key == "if" || key == "then" || key == "else" })
+		addAnyOf(s, []any{map[string]any{"allOf": isTrue}, isFalse})
 	case "contains":
 		delete(s, "maxContains")
 	case "oneOf":
 		alternatives := s["oneOf"]
 		delete(s, "oneOf")
-		if _, taken := s["anyOf"]; taken {
-			all, _ := s["allOf"].([]any)
-			s["allOf"] = append(all, map[string]any{"anyOf": alternatives})
-			return
-		}
-		s["anyOf"] = alternatives
+		addAnyOf(s, alternatives)
 	}
+}
+
+// addAnyOf adds alternatives to s, beside those that it has.
+func addAnyOf(s map[string]any, alternatives any) {
+	if _, taken := s["anyOf"]; taken {
+		all, _ := s["allOf"].([]any)
+		s["allOf"] = append(all, map[string]any{"anyOf": alternatives})
+		return
+	}
+	s["anyOf"] = alternatives
 }
 
 // relaxReferences relaxes all keywords with a reference below them, because it may lead
@@ -88,16 +102,20 @@ func relaxReferences(v any) (refers bool) {
 	if !ok {
 		return false
 	}
+	var around []string
 	for a := range tree.Applicators() {
 		below := false
 		for _, sub := range a.In(s) {
 			below = relaxReferences(sub) || below
 		}
 		if below {
-			relax(s, a.Keyword)
-			refers = true
+			around = append(around, a.Keyword)
 		}
 	}
+	for _, keyword := range around {
+		relax(s, keyword)
+	}
+	refers = len(around) > 0
 	_, static := s["$ref"]
 	_, dynamic := s["$dynamicRef"]
 	_, recursive := s["$recursiveRef"]
