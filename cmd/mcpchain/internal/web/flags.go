@@ -215,13 +215,13 @@ func (o *options) allowedHosts(a net.Addr) (hosts []string) {
 	return hosts
 }
 
-// canonical returns the origin of the page for browsers on this machine, which know it by several
+// canonical returns the host name of the page for browsers on this machine, which know it by several
 // names and omit the port 80; "" if others can reach the page.
 func (o *options) canonical(a net.Addr) string {
 	if o.origin != nil || !isLoopback(a) {
 		return ""
 	}
-	return strings.TrimSuffix(o.base(a), ":80")
+	return strings.TrimSuffix(a.String(), ":80")
 }
 
 // isSecure reports whether browsers reach the page over HTTPS.

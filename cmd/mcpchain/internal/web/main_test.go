@@ -64,7 +64,7 @@ func TestFlags(t *testing.T) {
 // TestCanonical names the page as browsers do, without the port 80: with it the page redirects to itself again and again.
 func TestCanonical(t *testing.T) {
 	for listen, want := range map[string]string{
-		"127.0.0.1:8080": "http://127.0.0.1:8080", "127.0.0.1:80": "http://127.0.0.1", "[::1]:80": "http://[::1]", "192.0.2.1:80": "",
+		"127.0.0.1:8080": "127.0.0.1:8080", "127.0.0.1:80": "127.0.0.1", "[::1]:80": "[::1]", "192.0.2.1:80": "",
 	} {
 		check.Equal(t, listen, new(options).canonical(net.TCPAddrFromAddrPort(netip.MustParseAddrPort(listen))), want)
 	}

@@ -36,8 +36,8 @@ func guarded(o *Options, next http.Handler) http.Handler {
 		switch {
 		case !slices.Contains(o.Hosts, host) && r.URL.Path != healthPath:
 			hosting.WriteError(w, http.StatusMisdirectedRequest, "this host is not served here; see the flag -origin")
-		case opensPage && o.Canonical != "" && o.Canonical != "http://"+host: // a cookie belongs to one name
-			http.Redirect(w, r, o.Canonical+"/", http.StatusTemporaryRedirect)
+		case opensPage && o.Canonical != "" && o.Canonical != host: // a cookie belongs to one name
+			http.Redirect(w, r, "http://"+o.Canonical+"/", http.StatusTemporaryRedirect)
 		case api && isForeign(r), protection.Check(r) != nil:
 			hosting.WriteError(w, http.StatusForbidden, "the request comes from another site")
 		case r.Method == http.MethodPost && !viewframe.IsJSON(r):

@@ -90,8 +90,8 @@ type Options struct {
 	// Secure means that browsers reach the site over HTTPS. The site tells them to use only HTTPS for a year.
 	Secure bool
 
-	// Canonical is the origin to which the other names of Hosts redirect, because sign-ins to servers return there:
-	// "http://" and the host as browsers send it. Default: none.
+	// Canonical is the one of Hosts to which the others redirect, without HTTPS, because sign-ins to servers return there.
+	// Default: none.
 	Canonical string
 
 	// Views has the views that windows show, and FrameOrigin is the origin of their sandbox;
