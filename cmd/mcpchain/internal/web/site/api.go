@@ -14,9 +14,8 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/viewing"
 )
 
-// route serves requests of signed-in users, with their body of type T. A nil answer has the status 204, the id of a
-// conversation 202, and any other answer 200.
-func route[T any](s *site, rates *hosting.Rates, serve func(r *http.Request, user string, body T) (answer any, err error)) http.HandlerFunc {
+// route serves requests of signed-in users, with their body of type T.
+func route[T any](s *site, rates *hosting.Rates, serve func(r *http.Request, user string, body T) (reply, error)) http.HandlerFunc {
 	return s.asUser(rates, func(w http.ResponseWriter, r *http.Request, user string) error {
 		var body T
 		if _, isNone := any(body).(none); !isNone {
@@ -28,30 +27,38 @@ func route[T any](s *site, rates *hosting.Rates, serve func(r *http.Request, use
 		if err != nil {
 			return err
 		}
-		switch id := answer.(type) {
-		case nil:
-			w.WriteHeader(http.StatusNoContent)
-		case conversation:
-			hosting.WriteJSON(w, http.StatusAccepted, map[string]string{"id": string(id)})
-		default:
-			hosting.WriteJSON(w, http.StatusOK, answer)
+		if answer.status == http.StatusNoContent {
+			w.WriteHeader(answer.status)
+			return nil
 		}
+		hosting.WriteJSON(w, answer.status, answer.body)
 		return nil
 	})
 }
 
-// conversation is an id of a conversation.
-type conversation string
+// reply is the answer to a request that has no error.
+type reply struct {
+	status int
+	body   any // as JSON
+}
 
-// idOf returns the conversation of a request as its answer, with the error.
-func idOf(r *http.Request, err error) (any, error) { return conversation(r.PathValue("id")), err }
+// found answers with a value.
+func found(body any, err error) (reply, error) { return reply{http.StatusOK, body}, err }
+
+// done answers with nothing.
+func done(err error) (reply, error) { return reply{status: http.StatusNoContent}, err }
+
+// accepted answers with the id of a conversation, in whose stream the rest comes.
+func accepted(id string, err error) (reply, error) {
+	return reply{http.StatusAccepted, map[string]string{"id": id}}, err
+}
 
 type (
 	none     struct{} // for a request whose body does not matter
 	question struct {
 		Text string `json:"text"`
 	}
-	edit struct { // a question that replaces another one
+	replacement struct { // a question that replaces another one
 		question
 		Seq   uint64 `json:"seq"`   // the record with the old question
 		Index int    `json:"index"` // its message in the record
@@ -59,68 +66,66 @@ type (
 )
 
 // begin begins a conversation.
-func (s *site) begin(r *http.Request, user string, q question) (any, error) {
-	id, err := s.opts.Talk.Begin(r.Context(), user, q.Text)
-	return conversation(id), err
+func (s *site) begin(r *http.Request, user string, q question) (reply, error) {
+	return accepted(s.opts.Talk.Begin(r.Context(), user, q.Text))
 }
 
 // say asks another question. What the views of the conversation want the model to know comes before it.
-func (s *site) say(r *http.Request, user string, q question) (any, error) {
+func (s *site) say(r *http.Request, user string, q question) (reply, error) {
 	id := r.PathValue("id")
 	ask := func(before ...string) error { return s.opts.Talk.Say(r.Context(), user, id, q.Text, before...) }
 	if s.opts.Views != nil {
-		return idOf(r, s.opts.Views.Ask(user, id, ask))
+		return accepted(id, s.opts.Views.Ask(user, id, ask))
 	}
-	return idOf(r, ask())
+	return accepted(id, ask())
 }
 
 // retry continues a turn that has failed.
-func (s *site) retry(r *http.Request, user string, _ none) (any, error) {
-	return idOf(r, s.opts.Talk.Retry(r.Context(), user, r.PathValue("id")))
+func (s *site) retry(r *http.Request, user string, _ none) (reply, error) {
+	return accepted(r.PathValue("id"), s.opts.Talk.Retry(r.Context(), user, r.PathValue("id")))
 }
 
 // edit begins a conversation with a question that replaces another one.
-func (s *site) edit(r *http.Request, user string, q edit) (any, error) {
-	id, err := s.opts.Talk.Edit(r.Context(), user, r.PathValue("id"), q.Seq, q.Index, q.Text)
-	return conversation(id), err
+func (s *site) edit(r *http.Request, user string, q replacement) (reply, error) {
+	return accepted(s.opts.Talk.Edit(r.Context(), user, r.PathValue("id"), q.Seq, q.Index, q.Text))
 }
 
 // answer answers a question to the user, such as an approval or a form of a server.
-func (s *site) answer(r *http.Request, user string, a talk.Answer) (any, error) {
-	return idOf(r, s.opts.Talk.Answer(r.Context(), user, r.PathValue("id"), a))
+func (s *site) answer(r *http.Request, user string, a talk.Answer) (reply, error) {
+	return accepted(r.PathValue("id"), s.opts.Talk.Answer(r.Context(), user, r.PathValue("id"), a))
 }
 
 // stop ends the turn.
-func (s *site) stop(r *http.Request, user string, _ none) (any, error) {
-	return idOf(r, s.opts.Talk.Stop(r.Context(), user, r.PathValue("id")))
+func (s *site) stop(r *http.Request, user string, _ none) (reply, error) {
+	return accepted(r.PathValue("id"), s.opts.Talk.Stop(r.Context(), user, r.PathValue("id")))
 }
 
 // delete deletes a conversation, and ends its views first.
-func (s *site) delete(r *http.Request, user string, _ none) (any, error) {
+func (s *site) delete(r *http.Request, user string, _ none) (reply, error) {
 	if s.opts.Views != nil {
 		s.opts.Views.EndConversation(user, r.PathValue("id"))
 	}
-	return idOf(r, s.opts.Talk.Delete(r.Context(), user, r.PathValue("id")))
+	return accepted(r.PathValue("id"), s.opts.Talk.Delete(r.Context(), user, r.PathValue("id")))
 }
 
 // older answers with the conversations that follow one in the list: its id is the parameter after, and its time in the
 // list the parameter updated.
-func (s *site) older(r *http.Request, user string, _ none) (any, error) {
+func (s *site) older(r *http.Request, user string, _ none) (reply, error) {
 	query := r.URL.Query()
 	at, err := time.Parse(time.RFC3339Nano, query.Get("updated"))
 	if err != nil {
-		return nil, hosting.Refuse(http.StatusBadRequest, "updated is not a time")
+		return reply{}, hosting.Refuse(http.StatusBadRequest, "updated is not a time")
 	}
 	list, more, err := s.opts.Talk.List(r.Context(), user, query.Get("after"), at)
-	return map[string]any{"list": list, "more": more}, err
+	return found(map[string]any{"list": list, "more": more}, err)
 }
 
 // dropRule revokes a decision of a user for later calls.
-func (s *site) dropRule(r *http.Request, user string, _ none) (any, error) {
+func (s *site) dropRule(r *http.Request, user string, _ none) (reply, error) {
 	if !s.opts.Rules.Drop(user, r.PathValue("rule")) {
-		return nil, hosting.Refuse(http.StatusNotFound, "there is no such rule")
+		return done(hosting.Refuse(http.StatusNotFound, "there is no such rule"))
 	}
-	return nil, nil
+	return done(nil)
 }
 
 // media serves a picture or sound of a tool, in a type that cannot contain scripts.

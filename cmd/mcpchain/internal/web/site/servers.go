@@ -12,18 +12,18 @@ import (
 const CallbackPath = "/servers/callback"
 
 // beginServer begins a sign-in to a server, and answers with the page to visit, or {} if the user is signed in already.
-func (s *site) beginServer(r *http.Request, user string, _ none) (any, error) {
+func (s *site) beginServer(r *http.Request, user string, _ none) (reply, error) {
 	address, err := s.opts.Access.Begin(r.Context(), user, r.PathValue("server"))
 	if err != nil || address == "" {
-		return none{}, s.signInError(r, err)
+		return found(none{}, s.signInError(r, err))
 	}
 	link, err := talk.ParseLink(address)
-	return map[string]any{"link": link}, s.signInError(r, err)
+	return found(map[string]any{"link": link}, s.signInError(r, err))
 }
 
 // leaveServer signs the user out of a server.
-func (s *site) leaveServer(r *http.Request, user string, _ none) (any, error) {
-	return none{}, s.signInError(r, s.opts.Access.SignOut(r.Context(), user, r.PathValue("server")))
+func (s *site) leaveServer(r *http.Request, user string, _ none) (reply, error) {
+	return found(none{}, s.signInError(r, s.opts.Access.SignOut(r.Context(), user, r.PathValue("server"))))
 }
 
 // signInError logs the error of a sign-in and returns it with a text for people, nil for none.

@@ -24,40 +24,40 @@ func (s *site) viewRoutes(mux *http.ServeMux) {
 	mux.Handle("POST /api/views/seen", route(s, rates, func(_ *http.Request, user string, body struct {
 		Window string `json:"window"`
 		N      uint64 `json:"n"`
-	}) (any, error) {
+	}) (reply, error) {
 		views.Seen(user, body.Window, body.N)
-		return nil, nil
+		return done(nil)
 	}))
 	mux.Handle("POST /api/views/{session}/messages", route(s, rates, func(r *http.Request, user string, body struct {
 		First    int               `json:"first"` // the number of the first message
 		Messages []json.RawMessage `json:"messages"`
-	}) (any, error) {
-		return nil, views.Say(r.Context(), user, r.PathValue("session"), body.First, body.Messages)
+	}) (reply, error) {
+		return done(views.Say(r.Context(), user, r.PathValue("session"), body.First, body.Messages))
 	}))
 	mux.Handle("POST /api/views/{session}/answers", route(s, rates, func(r *http.Request, user string, body struct {
 		Ask string `json:"ask"`
 		Yes bool   `json:"yes"`
-	}) (any, error) {
-		return nil, views.Answer(user, r.PathValue("session"), body.Ask, body.Yes)
+	}) (reply, error) {
+		return done(views.Answer(user, r.PathValue("session"), body.Ask, body.Yes))
 	}))
 	mux.Handle("POST /api/views/{session}/mode", route(s, rates, func(r *http.Request, user string, body struct {
 		Mode string `json:"mode"`
-	}) (any, error) {
-		return nil, views.Mode(user, r.PathValue("session"), body.Mode)
+	}) (reply, error) {
+		return done(views.Mode(user, r.PathValue("session"), body.Mode))
 	}))
-	mux.Handle("DELETE /api/views/{session}", route(s, rates, func(r *http.Request, user string, _ none) (any, error) {
-		return nil, views.End(r.Context(), user, r.PathValue("session"), r.URL.Query().Has("gone"))
+	mux.Handle("DELETE /api/views/{session}", route(s, rates, func(r *http.Request, user string, _ none) (reply, error) {
+		return done(views.End(r.Context(), user, r.PathValue("session"), r.URL.Query().Has("gone")))
 	}))
 }
 
 // openView opens a view. The reason why it cannot be shown is only logged, as it may be a text of a server.
-func (s *site) openView(r *http.Request, user string, q viewing.Request) (any, error) {
+func (s *site) openView(r *http.Request, user string, q viewing.Request) (reply, error) {
 	opened, err := s.opts.Views.Open(r.Context(), user, q)
 	if err == nil || statusOf(err) != 0 {
-		return opened, err
+		return found(opened, err)
 	}
 	s.opts.Logger.Warn("a view cannot be shown", "error", err)
-	return nil, hosting.Refuse(http.StatusBadGateway, "the view cannot be shown; the log of the server says why")
+	return reply{}, hosting.Refuse(http.StatusBadGateway, "the view cannot be shown; the log of the server says why")
 }
 
 // maxWindow bounds the name of a window, in bytes. A longer one has no views.
