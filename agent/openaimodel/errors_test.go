@@ -12,58 +12,43 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/internal/chat"
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/testenv/fakehost"
 )
 
+// TestErrors has failures that are known to agents and to langchaingo.
 func TestErrors(t *testing.T) {
+	isNotFound := func(err error) bool { return errors.Is(err, &llms.Error{Code: llms.ErrCodeResourceNotFound}) }
 	for _, tt := range []struct {
 		name   string
 		status int
 		body   string
 		is     func(error) bool
-		want   chat.Error // the fields that count
+		kind   model.ErrorKind
 	}{
-		{"key", 401, `{"error":{"message":"Incorrect API key provided: ` + testKey + `","code":"invalid_api_key"}}`,
-			llms.IsAuthenticationError, chat.Error{Status: 401, Code: "invalid_api_key"}},
-		{"credit", 402, `{"error":{"message":"Insufficient credits","code":402}}`, llms.IsAuthenticationError, chat.Error{Status: 402}},
-		{"rate", 429, `{"error":{"message":"slow down","type":"requests"}}`,
-			llms.IsRateLimitError, chat.Error{Status: 429, Code: "requests", RetryAfter: 90 * time.Second}},
-		{"quota", 400, `{"error":{"message":"pay","code":"billing_hard_limit_reached"}}`,
-			llms.IsQuotaExceededError, chat.Error{Status: 400, Code: "insufficient_quota"}},
-		{"length", 400, `{"error":{"message":"too long","code":"context_length_exceeded"}}`,
-			llms.IsTokenLimitError, chat.Error{Status: 400, Code: "context_length_exceeded"}},
-		{"request", 422, `{"detail":[{"loc":["body","messages"],"msg":"field required"}]}`, llms.IsInvalidRequestError, chat.Error{Status: 422}},
-		{"model", 404, `{"error":"model not found"}`,
-			func(err error) bool { return errors.Is(err, &llms.Error{Code: llms.ErrCodeResourceNotFound}) }, chat.Error{Status: 404}},
-		{"moved", 307, ``,
-			func(err error) bool { return errors.Is(err, &llms.Error{Code: llms.ErrCodeResourceNotFound}) }, chat.Error{Code: "unreachable"}},
-		{"too slow", 408, ``, llms.IsTimeoutError, chat.Error{Status: 408}},
-		{"down", 503, ``, llms.IsProviderUnavailableError, chat.Error{Status: 503}},
-		{"Groq cannot read a call", 400, `{"error":{"message":"Failed to call a function.","code":"tool_use_failed"}}`,
-			llms.IsProviderUnavailableError, chat.Error{Status: 400, Code: "tool_use_failed"}},
-		{"under 200", 200, `{"error":{"message":"upstream","code":502}}`, llms.IsProviderUnavailableError, chat.Error{Status: 502}},
+		{"key", 401, `{"error":{"message":"Incorrect API key provided: ` + testKey + `","code":"invalid_api_key"}}`, llms.IsAuthenticationError, model.ErrorAuth},
+		{"credit", 402, `{"error":{"message":"Insufficient credits","code":402}}`, llms.IsAuthenticationError, model.ErrorAuth},
+		{"rate", 429, `{"error":{"message":"slow down","type":"requests"}}`, llms.IsRateLimitError, model.ErrorRateLimit},
+		{"quota", 400, `{"error":{"message":"pay","code":"billing_hard_limit_reached"}}`, llms.IsQuotaExceededError, model.ErrorAuth},
+		{"length", 400, `{"error":{"message":"too long","code":"context_length_exceeded"}}`, llms.IsTokenLimitError, model.ErrorTooLong},
+		{"request", 422, `{"detail":[{"loc":["body","messages"],"msg":"field required"}]}`, llms.IsInvalidRequestError, model.ErrorInvalid},
+		{"model", 404, `{"error":"model not found"}`, isNotFound, model.ErrorNotFound},
+		{"moved", 307, ``, isNotFound, model.ErrorNotFound},
+		{"too slow", 408, ``, llms.IsTimeoutError, model.ErrorTimeout},
+		{"down", 503, ``, llms.IsProviderUnavailableError, model.ErrorUnavailable},
+		{"Groq cannot read a call", 400, `{"error":{"message":"Failed to call a function.","code":"tool_use_failed"}}`, llms.IsProviderUnavailableError, model.ErrorUnavailable},
+		{"under 200", 200, `{"error":{"message":"upstream","code":502}}`, llms.IsProviderUnavailableError, model.ErrorUnavailable},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			m, _ := newModel(t, func(w http.ResponseWriter, r *http.Request) {
-				if tt.status == http.StatusTooManyRequests {
-					w.Header().Set("Retry-After", "90")
-				}
-				w.Header().Set("Location", "https://stranger.example")
-				w.WriteHeader(tt.status)
-				io.WriteString(w, tt.body)
-			}, &Options{Retries: -1})
-			_, err := m.GenerateContent(t.Context(), human("Hi"))
-			got, ok := errors.AsType[*chat.Error](err)
-			check.Require(t, ok, "got %T: %v, want the failure of the host", err, err)
-			check.That(t, got.Status == tt.want.Status && got.Code == tt.want.Code && got.RetryAfter == tt.want.RetryAfter,
-				"got %+v, want %+v", got, tt.want)
-			check.That(t, tt.is(err), "%v: not the error of langchaingo that it should be", err)
-			if _, ok := errors.AsType[*model.Error](err); !ok || strings.Contains(err.Error(), testKey) {
-				t.Errorf("%v: got a %T, want a *model.Error, too, without the key", err, err)
-			}
-		})
+		m, _ := newModel(t, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Retry-After", "90")
+			w.Header().Set("Location", "https://stranger.example")
+			w.WriteHeader(tt.status)
+			io.WriteString(w, tt.body)
+		}, &Options{Retries: -1})
+		_, err := m.GenerateContent(t.Context(), human("Hi"))
+		got, ok := errors.AsType[*model.Error](err)
+		waits := got != nil && got.RetryAfter == 90*time.Second
+		check.That(t, ok && got.Kind == tt.kind && tt.is(err) && waits == (tt.status != 307) && !strings.Contains(err.Error(), testKey), "%s: got %+v, %v", tt.name, got, err)
 	}
 }
 

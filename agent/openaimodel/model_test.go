@@ -3,7 +3,6 @@ package openaimodel
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -62,12 +61,6 @@ func TestRefusal(t *testing.T) {
 	check.That(t, got.Content == "No." && got.StopReason == model.FinishRefusal, "got %+v, want a refusal", got)
 }
 
-func TestCall(t *testing.T) {
-	m, _ := newModel(t, answering(plainAnswer), nil)
-	got, err := m.Call(t.Context(), "Hi")
-	check.That(t, got == "Hello" && err == nil, "got %q, %v, want %q", got, err, "Hello")
-}
-
 func TestStreaming(t *testing.T) {
 	m, sent := newModel(t, fakehost.Streaming(
 		`data: {"model":"m","choices":[{"index":0,"delta":{"reasoning_content":"Hm."}}]}`,
@@ -101,13 +94,6 @@ func TestStreaming(t *testing.T) {
 	check.Same(t, "text chunks", text, []string{"One ", "moment."})
 	check.Same(t, "reasoning chunks", reasoning, []string{"Hm."})
 	equalJSON(t, sent(), `{"model":"gpt-4.1","messages":[{"role":"user","content":"Hi"}],"stream":true,"stream_options":{"include_usage":true}}`)
-}
-
-func TestStreamingFuncEndsTheCall(t *testing.T) {
-	m, _ := newModel(t, fakehost.Streaming(`data: {"choices":[{"index":0,"delta":{"content":"a"}}]}`, `data: [DONE]`), nil)
-	enough := errors.New("enough")
-	_, err := m.GenerateContent(t.Context(), human("Hi"), llms.WithStreamingFunc(func(context.Context, []byte) error { return enough }))
-	check.Is(t, err, enough)
 }
 
 func TestRequest(t *testing.T) {
