@@ -128,7 +128,8 @@ func (c *conn) Close() error {
 // Addresses is a set of addresses. Nil is empty.
 type Addresses []netip.Prefix
 
-// Parse parses addresses and ranges, such as 10.0.0.0/8, which are separated by commas.
+// Parse parses addresses and ranges, such as 10.0.0.0/8, which are separated by commas. They may be of IPv4 written as
+// IPv6.
 func Parse(text string) (out Addresses, err error) {
 	for item := range strings.SplitSeq(text, ",") {
 		item = strings.TrimSpace(item)
@@ -139,6 +140,9 @@ func Parse(text string) (out Addresses, err error) {
 				return nil, fmt.Errorf("%q: want an address, or a range such as 10.0.0.0/8", item)
 			}
 			prefix = netip.PrefixFrom(address, address.BitLen())
+		}
+		if a := prefix.Addr(); a.Is4In6() && prefix.Bits() >= 96 {
+			prefix = netip.PrefixFrom(a.Unmap(), prefix.Bits()-96)
 		}
 		out = append(out, prefix)
 	}
