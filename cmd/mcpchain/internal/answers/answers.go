@@ -31,7 +31,7 @@ func (a Answers) Set(s string) error {
 		return errors.New("want key=value")
 	}
 	if _, isDuplicate := a[key]; isDuplicate {
-		return fmt.Errorf("key %q is there twice", key)
+		return fmt.Errorf("%q is given twice", key)
 	}
 	a[key] = value
 	return nil
@@ -59,7 +59,7 @@ func (a Answers) ByServer(servers []string) (map[string]Answers, error) {
 			sorted[server] = Answers{}
 		}
 		if _, isDuplicate := sorted[server][field]; isDuplicate {
-			return nil, fmt.Errorf("-answer: the field %s of the server %s is there twice",
+			return nil, fmt.Errorf("-answer: the field %s of the server %s is given twice",
 				hosttext.Line(field, 80), server)
 		}
 		sorted[server][field] = a[key]

@@ -29,7 +29,7 @@ func TestAnswersOfServers(t *testing.T) {
 		"field of a slash": {Answers{"x/y": "1"}, []string{"a"}, map[string]Answers{"a": {"x/y": "1"}}, ""},
 		"no field":         {Answers{"a/": "1"}, []string{"a", "b"}, nil, "-answer a/: say for which server, as in -answer a/a/=value"},
 		"whose":            {Answers{"date": "1"}, []string{"a", "b"}, nil, "-answer date: say for which server"},
-		"twice":            {Answers{"date": "1", "a/date": "2"}, []string{"a"}, nil, "-answer: the field date of the server a is there twice"},
+		"twice":            {Answers{"date": "1", "a/date": "2"}, []string{"a"}, nil, "-answer: the field date of the server a is given twice"},
 		"no servers":       {Answers{"date": "1"}, nil, map[string]Answers{"": {"date": "1"}}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -82,7 +82,7 @@ func TestUsageErrors(t *testing.T) {
 		{"-host x -model m", `-host "x": want compatible, openai, azure, ollama, vllm, llamacpp, lmstudio, openrouter, groq, together, gemini, mistral, deepseek or moonshot`},
 		{"-prompt=", "-prompt is empty"},
 		{"-answer x", `invalid value "x" for flag -answer: want key=value`},
-		{"-answer a=1 -answer a=2", `invalid value "a=2" for flag -answer: key "a" is there twice`},
+		{"-answer a=1 -answer a=2", `invalid value "a=2" for flag -answer: "a" is given twice`},
 		{"-base-url http://h", "-base-url needs the name of a model, in -model or OPENAI_MODEL"},
 		{"-base-url user:hunter2@h:1/v1?key=hunter2 -model m", `the base URL "h:1/v1" is not a complete http or https URL; is http:// or https:// missing before it?`},
 		{"-base-url ftp://h -model m", `the base URL "ftp://h" is not a complete http or https URL`},

@@ -63,7 +63,7 @@ func postgresSource(place string) string {
 
 // Open opens a Postgres database or a SQLite file, which it creates if it does not exist. The
 // folder of the file has to exist, unless it is in the program's configuration folder. Only the
-// user of this process may read the file. The error matches [cli.FileError] if the place cannot be
+// user of this process may read a new file. The error matches [cli.FileError] if the place cannot be
 // a database. The caller closes the database; several processes may use it concurrently.
 func Open(ctx context.Context, place string) (*DB, error) {
 	if IsPostgres(place) {
