@@ -2,6 +2,7 @@ package hostfail
 
 import (
 	"errors"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -22,7 +23,7 @@ type Thoughts struct {
 type refusals map[string]bool
 
 // Ask asks without thoughts that were refused before. If the host refuses thoughts, Ask asks again
-// without any. It remembers them in the Scratch of the request.
+// without any. If that helps, it remembers them in the Scratch of the request.
 func (t Thoughts) Ask(r *model.Request, ask func(*model.Request) (*model.Response, error)) (*model.Response, error) {
 	known := refusals{}
 	if r.Scratch != nil {
@@ -38,19 +39,20 @@ func (t Thoughts) Ask(r *model.Request, ask func(*model.Request) (*model.Respons
 	if !ok || e.Status != http.StatusBadRequest || !t.Refuses(e) {
 		return reply, err
 	}
-	before := len(known)
+	refused := maps.Clone(known)
 	for _, m := range asked.Messages {
 		for i := range m.Parts {
 			if id := t.ID(&m.Parts[i]); id != "" {
-				known[id] = true
+				refused[id] = true
 			}
 		}
 	}
-	if len(known) == before {
+	if len(refused) == len(known) {
 		return nil, err
 	}
-	asked.Messages = t.withoutRefused(r.Messages, known)
+	asked.Messages = t.withoutRefused(r.Messages, refused)
 	if reply, err = ask(&asked); err == nil {
+		maps.Copy(known, refused)
 		reply.Warning = strings.TrimSuffix(refusedWarning+"; "+reply.Warning, "; ")
 	}
 	return reply, err
