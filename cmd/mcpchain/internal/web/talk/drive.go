@@ -90,7 +90,11 @@ func (s *Service) drive(t *topic) {
 		stopped := errors.Is(err, agent.ErrCancelled) || context.Cause(ctx) == errStopped
 		cancel(errEnded)
 		if err != nil && !stopped && !errors.Is(err, record.ErrHeld) && s.ctx.Err() == nil {
-			s.o.Logger.Warn("a turn has failed", "user", t.key.Tenant, "conversation", t.key.ID, "error", err)
+			what := "a turn is interrupted, and continues later" // by a failure of the store
+			if errors.Is(err, agent.ErrFailed) {
+				what = "a turn has failed"
+			}
+			s.o.Logger.Warn(what, "user", t.key.Tenant, "conversation", t.key.ID, "error", err)
 		}
 		if !t.driveAgain() {
 			return

@@ -17,6 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/check"
+	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 )
 
 // stoppable is a model whose first replies never end.
@@ -148,17 +149,25 @@ func TestStopWhileHeld(t *testing.T) {
 	}
 }
 
-// TestLogOfTurns lets one turn fail and stops another: the log has a line for the first one alone.
+// TestLogOfTurns lets one turn fail, stops another, and has a third one lose its lease: the log has a line for the first one,
+// and says that the last one continues.
 func TestLogOfTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
+		away := false
+		store := ledgertest.Watch(record.NewMemory(), func(c *ledgertest.Call) error {
+			if away && c.Method == "renew" {
+				return errors.New("the store is away")
+			}
+			return c.Do()
+		})
 		fail := func(context.Context, agenttest.Turn) (*model.Response, error) { return nil, errors.New("no luck") }
 		hang := func(ctx context.Context, _ agenttest.Turn) (*model.Response, error) {
 			<-ctx.Done()
 			return nil, context.Cause(ctx)
 		}
-		model := agenttest.Play(fail, hang)
-		s, failed := begun(t, Options{Model: model, Store: record.NewMemory(), Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		model := agenttest.Play(fail, hang, hang, agenttest.Say("fine"))
+		s, failed := begun(t, Options{Model: model, Store: store, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		synctest.Wait()
 		stopped := check.Value(s.Begin(t.Context(), "Ada", "hello"))(t)
 		synctest.Wait()
@@ -166,5 +175,13 @@ func TestLogOfTurns(t *testing.T) {
 		line := log.String()
 		check.That(t, strings.Count(line, "\n") == 1 && strings.Contains(line, "level=WARN") && strings.Contains(line, "user=Ada conversation="+failed) && strings.Contains(line, "no luck"),
 			"got %q, want one line about %s", line, failed)
+		away = true
+		late := check.Value(s.Begin(t.Context(), "Ada", "hello"))(t)
+		time.Sleep(2 * leaseTTL)
+		away = false
+		check.Contains(t, "the log", log.String(), `"a turn is interrupted, and continues later" user=Ada conversation=`+late)
+		time.Sleep(2 * retryAfter)
+		state := check.Value(s.load(t.Context(), run.Key{Tenant: "Ada", ID: late}))(t)
+		check.Equal(t, "the turn that lost its lease", state.Status, run.StatusFinished)
 	})
 }
