@@ -18,6 +18,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/bounded"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
@@ -182,14 +183,14 @@ type Proxy struct {
 func (p *Proxy) Choices() site.Choices { return site.Choices{} }
 
 // Person returns the user of a request. Nobody is signed in if the header is not there once, or its
-// value is not a name.
+// value is not a name in UTF-8.
 func (p *Proxy) Person(r *http.Request) (site.Person, bool) {
 	names := r.Header.Values(p.Header)
 	if len(names) != 1 || !p.Trusted.HasSender(r) { // a second one may come from the browser
 		return site.Person{}, false
 	}
 	user := strings.TrimSpace(names[0])
-	if user == "" || len(user) > tokens.MaxUser || strings.ContainsFunc(user, unicode.IsControl) {
+	if user == "" || len(user) > tokens.MaxUser || !utf8.ValidString(user) || strings.ContainsFunc(user, unicode.IsControl) {
 		return site.Person{}, false
 	}
 	return site.Person{User: user, Session: "of " + user}, true
@@ -197,7 +198,7 @@ func (p *Proxy) Person(r *http.Request) (site.Person, bool) {
 
 // ServeHTTP answers people whom the proxy has not named.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	reason := fmt.Sprintf("The proxy in front of this page has not said who you are, in the header %s.", p.Header)
+	reason := fmt.Sprintf("The proxy in front of this page has not said who you are, in UTF-8 in the header %s.", p.Header)
 	if !p.Trusted.HasSender(r) {
 		reason = "This page is reached through a proxy that signs people in. This request did not come from there."
 	}

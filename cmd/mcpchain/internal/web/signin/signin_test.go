@@ -146,7 +146,7 @@ func TestProxy(t *testing.T) {
 		{"10.1.2.3:4", []string{"Ada"}, "Ada"}, {"[::ffff:10.1.2.3]:4", []string{" Ada "}, "Ada"},
 		{"[::1]:4", []string{"Ada"}, "Ada"}, {"11.1.2.3:4", []string{"Ada"}, ""}, {"", []string{"Ada"}, ""},
 		{"10.1.2.3:4", nil, ""}, {"10.1.2.3:4", []string{""}, ""}, {"10.1.2.3:4", []string{"Ada", "Grace"}, ""},
-		{"10.1.2.3:4", []string{"A\x00da"}, ""}, {"10.1.2.3:4", []string{strings.Repeat("a", 257)}, ""},
+		{"10.1.2.3:4", []string{"A\x00da"}, ""}, {"10.1.2.3:4", []string{"J\xfcrgen"}, ""}, {"10.1.2.3:4", []string{strings.Repeat("a", 257)}, ""},
 	} {
 		r := httptest.NewRequest("GET", "/", nil)
 		r.RemoteAddr, r.Header["X-User"] = tt.from, tt.users
