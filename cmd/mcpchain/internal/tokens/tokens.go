@@ -15,6 +15,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
+	"unicode/utf8"
 )
 
 // MaxUser bounds the name of a user in bytes. Stores take names of up to 1 KiB.
@@ -40,7 +41,7 @@ func New(users map[string]string) *Table {
 	return t
 }
 
-// Read reads a file with a user and a token on each line. It skips empty lines and comments (#).
+// Read reads a file in UTF-8 with a user and a token on each line. It skips empty lines and comments (#).
 func Read(path string) (*Table, error) {
 	t := &Table{path: path}
 	_, err := t.Reload()
@@ -58,7 +59,10 @@ func (t *Table) Reload() (users int, err error) {
 	lines := bufio.NewScanner(file)
 	n := 1
 	for ; lines.Scan(); n++ {
-		words := strings.Fields(lines.Text())
+		words := strings.Fields(strings.TrimPrefix(lines.Text(), "\ufeff")) // an editor may begin with the mark
+		if !utf8.ValidString(lines.Text()) {
+			return 0, fmt.Errorf("%s:%d: the file is not in UTF-8", t.path, n)
+		}
 		if len(words) == 0 || strings.HasPrefix(words[0], "#") {
 			continue
 		}

@@ -30,13 +30,14 @@ func TestAgain(t *testing.T) {
 		"# nobody\n":                             "names no user",
 		"ada " + first + "\nbob " + first + "\n": ":2: two users",
 		strings.Repeat("a", 300) + " " + first:   ":1: want a user",
+		"J\xfcrgen " + first + "\n":              ":1: the file is not in UTF-8",
 		"\nada " + strings.Repeat("x", 100_000):  "users:2: bufio.Scanner: token too long",
 	} {
 		write(text)
 		check.Text(t, check.Err(table.Reload()), want, text)
 		check.That(t, table.Holds("ada", hash), "%.40q has changed the users", text)
 	}
-	write("bob " + second + "\n")
+	write("\ufeffbob " + second + "\n") // as an editor of Windows writes it
 	n, err := table.Reload()
 	check.That(t, n == 1 && err == nil && !table.Holds("ada", hash), "got %d users, %v, want that the token of ada is taken back", n, err)
 	user, _, ok = table.Find(second)
