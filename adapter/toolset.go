@@ -99,8 +99,8 @@ func (s *server) statusLocked() ServerStatus {
 	return out
 }
 
-// Add adds a server at the end. It returns an error if the server cannot be opened, whatever its
-// [Policy.Start], or if its Name is taken. Names of other tools may change if they collide with the
+// Add adds a server at the end. It returns an error if its Name is taken, or if it cannot be opened, whatever its
+// [Policy.Start]; with [StartLazy] and a stored list it is not opened yet. Names of other tools may change if they collide with the
 // new ones, see [Options.AlwaysPrefix]. ctx bounds only the opening.
 func (t *Toolset) Add(ctx context.Context, added Server) error {
 	if err := t.connector.add(ctx, &added); err != nil {
