@@ -1,7 +1,6 @@
 package adapter
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -31,8 +30,8 @@ type calls struct {
 	hold           func(context.Context, *Tool) (now *Tool, release func(), err error)
 	reconnectOlder func(ctx context.Context, t *Tool, why error) bool
 
-	// fit shortens the text of a tool's result to its bound.
-	fit func(text string, t *Tool) string
+	// fit shortens the text of a tool's result to its bound, less taken bytes.
+	fit func(text string, t *Tool, taken int) string
 }
 
 // read returns the arguments to send for a model's call. The error is an [ErrStale] or [ErrArguments].
@@ -111,7 +110,7 @@ func (c *calls) run(ctx context.Context, s *pendingCall, opts []mcpclient.CallOp
 		if err != nil {
 			return r.fail(ctx, err)
 		}
-		return c.answer(r, res, nil)
+		return c.answer(r, res, nil, "")
 	}
 	if t.local == nil {
 		opts = append(t.server.policy.timeoutOptions(), opts...)
@@ -133,12 +132,12 @@ func (c *calls) run(ctx context.Context, s *pendingCall, opts []mcpclient.CallOp
 	if err != nil {
 		return r.fail(ctx, err)
 	}
-	return c.answer(r, res, edited)
+	return c.answer(r, res, edited, "")
 }
 
-// answer completes a result with the result of the tool. edited are the arguments that were sent if
+// answer completes a result with the result of the tool, below a note. edited are the arguments that were sent if
 // they differ from the model's.
-func (c *calls) answer(r *Result, res *mcp.CallToolResult, edited []byte) *Result {
+func (c *calls) answer(r *Result, res *mcp.CallToolResult, edited []byte, note string) *Result {
 	server := r.Tool.server
 	r.Raw, r.IsError = res, res.IsError
 	text, media := render(res, server.maxMedia)
@@ -146,15 +145,12 @@ func (c *calls) answer(r *Result, res *mcp.CallToolResult, edited []byte) *Resul
 		text = fmt.Sprintf("[the user changed the arguments to %s]\n%s", excerpt.Limit(string(edited), 2000), text)
 	}
 	r.Media = media
-	r.write(text, c.fit(text, r.Tool))
-	return r
-}
-
-// write sets the text of a result, which is full or shortened. Full stays empty if nothing was cut.
-func (r *Result) write(full, text string) {
-	if r.Text, r.Full = text, ""; text != full {
+	full := note + text
+	r.Text = shorten(note+c.fit(text, r.Tool, len(note)), server.policy.MaxResult)
+	if r.Text != full {
 		r.Full = full
 	}
+	return r
 }
 
 // answerViolation completes a result that violates the tool's output schema. As the tool did run,
@@ -163,10 +159,9 @@ func (c *calls) answerViolation(r *Result, err error, bad *mcpclient.OutputError
 	server, why := r.Tool.server, excerpt.Cut(bad.Err.Error())
 	server.log.Warn("a result does not fit the output schema of its tool",
 		"server", server.label, "tool", shortName(r.Tool.def), "error", why)
-	c.answer(r, bad.Result, edited)
 	note := fmt.Sprintf("Error: the tool ran, but its result does not fit the output schema that it declares: %s. "+
 		"It may be wrong:\n", why)
-	r.write(note+cmp.Or(r.Full, r.Text), shorten(note+r.Text, server.policy.MaxResult))
+	c.answer(r, bad.Result, edited, note)
 	r.IsError, r.Err = true, err
 	return r
 }

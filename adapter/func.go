@@ -163,7 +163,7 @@ func NewFuncTool(
 	c := &calls{
 		approvals: newApprovals(common), intercept: common.Intercept,
 		current: func(t *Tool) (*Tool, error) { return t, nil },
-		fit:     func(text string, t *Tool) string { return shorten(text, t.server.policy.MaxResult) },
+		fit:     func(text string, t *Tool, taken int) string { return shorten(text, t.server.policy.MaxResult-taken) },
 	}
 	server := &Server{Name: cmp.Or(o.Server, "local"), Policy: Policy{Trust: TrustHints}}
 	if o.Trusted {

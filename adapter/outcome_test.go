@@ -244,6 +244,15 @@ func TestOutputsAreChecked(t *testing.T) {
 	}
 }
 
+// A long result that violates its schema can be read on as any other.
+func TestLongViolationIsKept(t *testing.T) {
+	result := `{"content":[{"type":"text","text":"` + strings.Repeat("very warm ", 200) + `"}],"structuredContent":{"degrees":"warm"}}`
+	ts := open(t, &Options{Policy: Policy{CheckOutputs: true, MaxResult: 1000}, KeepResults: 1 << 20},
+		Server{Name: "s", Transport: scripted(t, map[string]string{"tools/list": forecasts, "tools/call": result})})
+	r := callTool(t, ts, "forecast", "{}")
+	check.That(t, cutNotice.MatchString(r.Text) && strings.Contains(r.Text, "does not fit") && len(r.Text) <= 1000, "got %q", r.Text)
+}
+
 // evens is a validator that refuses an odd argument n.
 type evens struct{}
 

@@ -70,9 +70,9 @@ func (p *spill) name() string {
 	return kept.Reader
 }
 
-// fit shortens the text of a tool's result to its bound, and keeps the full text.
-func (p *spill) fit(text string, t *Tool) string {
-	limit := t.server.policy.MaxResult
+// fit shortens the text of a tool's result to its bound, less taken bytes, and keeps the full text.
+func (p *spill) fit(text string, t *Tool, taken int) string {
+	limit := t.server.policy.MaxResult - taken
 	if len(text) <= limit || t.isReader() {
 		return shorten(text, limit)
 	}

@@ -30,7 +30,9 @@ func newToolset(o *Options) *Toolset {
 	t.reporter = &reporter{opts: o, roster: t.roster}
 	t.calls = &calls{
 		approvals: newApprovals(o), intercept: o.Intercept, current: t.roster.current,
-		fit: func(text string, tool *Tool) string { return shorten(text, tool.server.policy.MaxResult) },
+		fit: func(text string, tool *Tool, taken int) string {
+			return shorten(text, tool.server.policy.MaxResult-taken)
+		},
 	}
 	t.lender = &lender{
 		opts: o, roster: t.roster, pools: map[*serverState]*pool{},
