@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -133,15 +134,15 @@ func Question(in *config.Input) string {
 	return question + ":"
 }
 
-// Value returns the meaning of an answer: a choice may be named by its number, and an empty answer is the default.
+// Value returns the meaning of an answer: a choice may be named by its number, unless that is a choice itself, and an
+// empty answer is the default.
 func Value(in *config.Input, answer string) string {
-	if answer == "" {
+	n, err := strconv.Atoi(answer)
+	switch {
+	case answer == "":
 		return in.Default
-	}
-	for i, c := range in.Choices {
-		if answer == fmt.Sprint(i+1) {
-			return c
-		}
+	case err == nil && 1 <= n && n <= len(in.Choices) && !slices.Contains(in.Choices, answer):
+		return in.Choices[n-1]
 	}
 	return answer
 }

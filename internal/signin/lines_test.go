@@ -37,6 +37,7 @@ func TestInput(t *testing.T) {
 		"text":          {config.Input{ID: "key", Description: "The\nkey\x1b[2J"}, "k k\n", "k k", `The key\x1b[2J: `},
 		"by its number": {choice, "1\n", "Ann\x1b[2J", "  1) Ann\\x1b[2J\n  2) Bee\nplace [Bee]: "},
 		"by its label":  {choice, "Bee\n", "Bee", "place [Bee]: "},
+		"by a number":   {config.Input{ID: "n", Choices: []string{"2", "1"}}, "1\n", "1", "n: "},
 		"the default":   {choice, "\n", "Bee", "place [Bee]: "},
 		"password":      {config.Input{ID: "key", Password: true, Default: "d"}, "k\n", "k", "key: "},
 	} {
