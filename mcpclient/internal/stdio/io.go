@@ -87,14 +87,18 @@ func closeEndsRead(r io.Reader) bool {
 	return false
 }
 
-// closeIfCloser closes v, and gives its Close a moment to return. It is not an error if v is closed
+// closeIfCloser closes v, and gives its Close a moment to return, unless it returns at once. It is not an error if v is closed
 // already, or cannot be closed.
 func closeIfCloser(v any) error {
-	c, ok := v.(io.Closer)
-	if !ok {
-		return nil
+	var err error
+	switch c := v.(type) {
+	case *io.PipeReader:
+		return c.Close()
+	case *io.PipeWriter:
+		return c.Close()
+	case io.Closer:
+		_, err = await.Close(c, closingTime)
 	}
-	_, err := await.Close(c, closingTime)
 	if errors.Is(err, fs.ErrClosed) || errors.Is(err, net.ErrClosed) {
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -124,6 +125,17 @@ func openPipes() (all [3]pipe, err error) {
 	return all, nil
 }
 
+// closePipe closes our end of a pipe, and reports whether Close has returned. On Windows it waits for a Read or Write that
+// begins at the same time.
+func closePipe(end io.Closer) (closed bool) {
+	if file, ok := end.(*os.File); ok && runtime.GOOS != "windows" {
+		_ = file.Close()
+		return true
+	}
+	closed, _ = await.Close(end, drainTimeout)
+	return closed
+}
+
 func closeAll(files ...*os.File) {
 	for _, f := range files {
 		_ = f.Close()
@@ -189,8 +201,7 @@ func (p *Process) Stop() error {
 		<-p.done
 	}
 	p.closeOnce.Do(func() {
-		outClosed, _ := await.Close(p.stdout.file, drainTimeout)
-		errClosed, _ := await.Close(p.stderr.file, drainTimeout)
+		outClosed, errClosed := closePipe(p.stdout.file), closePipe(p.stderr.file)
 		p.unclosed = !outClosed || !errClosed
 	})
 	if p.unclosed {

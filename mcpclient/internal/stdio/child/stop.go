@@ -3,8 +3,6 @@ package child
 import (
 	"fmt"
 	"time"
-
-	"github.com/mcpchain/mcpchain/mcpclient/internal/await"
 )
 
 const groupPoll = 10 * time.Millisecond
@@ -20,7 +18,7 @@ func (p *Process) End() {
 func (p *Process) terminate() {
 	defer close(p.stopped)
 	defer p.group.release()
-	_, _ = await.Close(p.stdin, drainTimeout)
+	_ = closePipe(p.stdin)
 	if p.awaitGroup(p.stopTimeout, drainTimeout, p.noWait) {
 		return
 	}
