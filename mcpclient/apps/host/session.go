@@ -138,9 +138,9 @@ func (s *Session) Err() error { return context.Cause(s.life) }
 func (s *Session) SetContext(c HostContext) error { return s.view.setContext(c) }
 
 // Close ends the session. A view that is ready is asked to end (ui/resource-teardown), for at most
-// 2 s or until ctx ends; then its requests and the connection are ended. Close does not
+// 2 s or until ctx ends, and not if ctx has ended; then its requests and the connection are ended. Close does not
 // wait for functions of the host; [Session.Done] does. It may be called more than once: each call
-// waits for the answer, or for its own ctx. The error means that the view did not answer; the
+// waits for the answer, or for its own ctx. The error means that the view did not answer or was not asked; the
 // session has ended in any case.
 //
 // Earlier messages to the view precede the request to end; later ones are dropped.
@@ -182,6 +182,9 @@ const teardownID = 1
 // ask asks the view to end, and waits for its answer, which may be an error, until ctx or the life
 // of the session ends. It is called once.
 func (t *teardown) ask(ctx, life context.Context, reason string) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("view is not asked: %w", ctx.Err())
+	}
 	params, err := jsonrpc.Marshal(map[string]string{"reason": reason})
 	if err != nil {
 		return err

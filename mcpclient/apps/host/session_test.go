@@ -222,6 +222,14 @@ func TestTeardownIsBounded(t *testing.T) {
 		if took := time.Since(start); took != 2*time.Second || !errors.Is(err, context.DeadlineExceeded) || s.Err() == nil {
 			t.Errorf("got %v after %v, want the end after 2 s", err, took)
 		}
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		for range 3000 { // nobody waits for the answer: it must not be asked
+			s, v := begun(t, &scripted{}, nil, `{}`)
+			<-s.Ready()
+			check.Is(t, s.Close(ended, "the end"), context.Canceled)
+			check.Is(t, check.Err(v.conn.Recv()), io.EOF)
+		}
 		s, _ = open(t, &scripted{}, nil) // has not begun: it must not be asked
 		start = time.Now()
 		err = s.Close(t.Context(), "the end")
