@@ -90,7 +90,7 @@ func (m *Model) setThinking(w *wireRequest, rule *rule, r *model.Request, effort
 		if !isAsked || isForced(r.ToolChoice) || !startsWithThought(r.Messages) {
 			return nil
 		}
-		return w.setBudget(rule, r.MaxTokens == 0 && m.options.MaxTokens == 0, budgets[effort])
+		return w.setBudget(budgets[effort])
 	case thinksIfAsked:
 		if isAsked && !isForced(r.ToolChoice) {
 			w.Thinking = adaptive
@@ -115,12 +115,8 @@ func (m *Model) setThinking(w *wireRequest, rule *rule, r *model.Request, effort
 	return nil
 }
 
-// setBudget limits the tokens of thoughts, which must be below the bound of the reply. mayRaise
-// means that the caller set no bound, so it may be raised.
-func (w *wireRequest) setBudget(rule *rule, mayRaise bool, budget int) error {
-	if mayRaise {
-		w.MaxTokens = min(max(w.MaxTokens, budget+defaultReply/2), rule.reply)
-	}
+// setBudget limits the tokens of thoughts, which must be below the bound of the reply.
+func (w *wireRequest) setBudget(budget int) error {
 	if budget >= w.MaxTokens {
 		budget = w.MaxTokens / 2
 	}
