@@ -64,8 +64,8 @@ type Options struct {
 	// or "none". Default "5m".
 	Cache string
 
-	// Retries bounds the retries after temporary failures: an unreachable provider, the statuses 408 and
-	// 429, and all statuses from 500. A reply that has begun is not repeated. Default 2; negative: none.
+	// Retries bounds the retries after temporary failures: an unreachable provider, and the statuses 408,
+	// 429 and 5xx, without 501 and 505. A reply that has begun is not repeated. Default 2; negative: none.
 	Retries int
 
 	// Retrying is called before the wait for another attempt, with the failure. It may be called

@@ -53,7 +53,8 @@ type Options struct {
 	Window int64
 
 	// API selects an API of the provider: "chat" for Chat Completions, or "responses". Default: by the
-	// provider and the model; OpenAI's models since gpt-5.4 use Responses, where they reason with tools.
+	// provider and the model; OpenAI's models since gpt-5.4, and those named codex or pro, use
+	// Responses, where they reason with tools.
 	API string
 
 	// Format specifies when a structured answer is text for which the provider enforces a schema
@@ -69,8 +70,9 @@ type Options struct {
 	Extra map[string]json.RawMessage
 
 	// Retries bounds the retries after temporary failures: an unreachable provider and the statuses
-	// 408, 429 and 5xx. A stream is never retried after it has begun. While a provider says that it
-	// is loading the model, it is asked again for up to 2 minutes. Default 2; negative: none.
+	// 408, 429 and 5xx, without 501 and 505. A stream is never retried after it has begun. While a
+	// provider says that it is loading the model, it is asked again for up to 2 minutes. Default 2;
+	// negative: none.
 	Retries int
 
 	// Retrying is called before the wait for another attempt, with the failure as a [*model.Error]. It

@@ -22,9 +22,9 @@ type Options struct {
 	// Host names the kind of server behind the base URL, see [Hosts]. Default: by the base URL.
 	Host string
 
-	// Retries bounds the retries after temporary failures: an unreachable host and the statuses 408, 429 and 5xx. Default
-	// 2; negative: none. There is none if the host asks for a wait of more than 30 s. While a host says that it is loading
-	// the model, it is asked again for up to 2 minutes.
+	// Retries bounds the retries after temporary failures: an unreachable host and the statuses 408, 429 and 5xx,
+	// without 501 and 505. Default 2; negative: none. There is none if the host asks for a wait of more than 30 s. While
+	// a host says that it is loading the model, it is asked again for up to 2 minutes.
 	Retries int
 
 	// Retrying is called before the wait for another attempt. Default nil.
