@@ -89,6 +89,7 @@ func TestArguments(t *testing.T) {
 		{"fence on one line", queried, "```{\"query\":\"x\"}```", `{"query":"x"}`},
 		{"fence without end", queried, "```json\n{\"query\":\"x\"}", `{"query":"x"}`},
 		{"fence and tail", queried, "```json\n{\"query\":\"x\"}\n```\nObservation: 3\nThought: done", `{"query":"x"}`},
+		{"fence around a fence", queried, "```json\n{\"query\":\"```go\\nx\\n```\"}\n```\nObservation: ```3```", "{\"query\":\"```go\\nx\\n```\"}"},
 		{"fence around text", queried, "```\nsome text\n```", `{"query":"some text"}`},
 		{"tail", queried, "{\"query\":\"x\"}\nObservation: 3", `{"query":"x"}`},
 		{"tail on the line", queried, `{"query":"x"} Observation: 3`, `{"query":"x"}`},

@@ -249,24 +249,32 @@ func insideString(text string) []any {
 	return []any{text}
 }
 
-// tail matches the line after a ReAct model's input.
-var tail = regexp.MustCompile(`(?m)^[ \t]*(Observation|Thought|Action|Action Input|Final Answer|Question)[ \t]*:`)
+// tail matches the line after a ReAct model's input, and beginsTail a text that begins with it.
+var (
+	tail       = regexp.MustCompile(`(?m)^` + tailLine)
+	beginsTail = regexp.MustCompile(`^` + tailLine)
+)
 
-func beginsTail(text string) bool {
-	loc := tail.FindStringIndex(text)
-	return loc != nil && loc[0] == 0
-}
+const tailLine = `[ \t]*(Observation|Thought|Action|Action Input|Final Answer|Question)[ \t]*:`
 
-// insideFence returns the content of a Markdown code fence at the start of text, if nothing but a tail follows it.
+// insideFence returns the content of a Markdown code fence at the start of text, if nothing but a tail follows it. There
+// may be fences in the content, in the text of an argument.
 func insideFence(text string) (string, bool) {
 	body, ok := strings.CutPrefix(text, "```")
 	if !ok {
 		return "", false
 	}
-	body, rest, closed := strings.Cut(body, "```")
-	rest = strings.TrimSpace(rest)
-	if closed && rest != "" && !beginsTail(rest) {
-		return "", false
+	for end := strings.Index(body, "```"); end >= 0; {
+		rest := strings.TrimLeft(body[end+3:], " \t\r\n")
+		if rest == "" || beginsTail.MatchString(rest) {
+			body = body[:end]
+			break
+		}
+		next := strings.Index(body[end+3:], "```")
+		if next < 0 {
+			return "", false
+		}
+		end += 3 + next
 	}
 	if language, code, ok := strings.Cut(body, "\n"); ok && !strings.ContainsAny(language, "{[\" ") {
 		body = code
@@ -282,7 +290,7 @@ func beforeTail(text string) (any, bool) {
 	if err := dec.Decode(&raw); err != nil {
 		return nil, false
 	}
-	if !beginsTail(strings.TrimSpace(text[dec.InputOffset():])) {
+	if !beginsTail.MatchString(strings.TrimSpace(text[dec.InputOffset():])) {
 		return nil, false
 	}
 	v, err := schema.Decode(raw)
