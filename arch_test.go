@@ -76,7 +76,7 @@ var layers = []struct {
 	{"mcpclient/apps/sandbox", []string{"internal/jsonrpc", "mcpclient/apps/internal/source", "mcpclient/apps"}},
 	{"mcpclient/apps/host", []string{"internal/inquiry", "internal/bound", "internal/excerpt", "internal/jsonrpc", "mcpclient/internal/version", "mcpclient"}},
 	{"mcpclient/schemacheck", []string{"internal/schema", "mcpclient"}},
-	{"mcpclient/config", []string{"internal/spelling", "mcpclient"}},
+	{"mcpclient/config", []string{"internal/excerpt", "internal/spelling", "mcpclient"}},
 	{"mcpclient/otelmcp", []string{"internal/jsonrpc", "mcpclient", "go.opentelemetry.io/otel"}},
 	{"mcpclient/oauth", []string{"internal", "internal/bound", "mcpclient/internal/redact", "mcpclient/internal/redirect", "mcpclient/mcp", "github.com/golang-jwt/jwt/v5", "golang.org/x/oauth2", "golang.org/x/sys"}},
 

@@ -3,6 +3,9 @@ package config
 import (
 	"fmt"
 	"regexp"
+	"strconv"
+
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
 
 var plainKey = regexp.MustCompile(`^[A-Za-z0-9_-]{1,100}$`)
@@ -14,6 +17,8 @@ func keyName(key string) string {
 	}
 	return quoteKey(key)
 }
+
+func quoteKey(key string) string { return strconv.Quote(excerpt.CutAt(key, 100)) }
 
 // checkKind returns an error for a value of the wrong kind, without showing it.
 func (d *decoder) checkKind(n *node, key string, k kind) error {
