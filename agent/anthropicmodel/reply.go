@@ -3,7 +3,6 @@ package anthropicmodel
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -146,29 +145,10 @@ func textSize(parts []run.Part) (size int) {
 	return size
 }
 
-// failure converts a failure of the provider to a [*model.Error]. It returns other errors
-// unchanged, such as a context's.
-func failure(err error) error {
-	e, ok := errors.AsType[*chat.Error](err)
-	if !ok {
-		return err
-	}
-	return hostfail.Error(kindOf(e), e)
-}
-
-// kindsByCode are the kinds of failures by Anthropic's codes.
-var kindsByCode = map[string]model.ErrorKind{
+// failure converts a failure of the provider, by Anthropic's codes.
+var failure = hostfail.Failure(map[string]model.ErrorKind{
 	"request_too_large": model.ErrorTooLong, "not_found_error": model.ErrorNotFound,
 	"timeout_error": model.ErrorUnavailable, "api_error": model.ErrorUnavailable,
 	"overloaded_error": model.ErrorRateLimit, "rate_limit_error": model.ErrorRateLimit,
 	"authentication_error": model.ErrorAuth, "permission_error": model.ErrorAuth, "billing_error": model.ErrorAuth,
-}
-
-// kindOf returns the kind of a failure. One is known only by its text.
-func kindOf(e *chat.Error) model.ErrorKind {
-	kind := hostfail.Kind(e, kindsByCode)
-	if kind == model.ErrorInvalid && strings.Contains(e.Message, "credit balance") {
-		return model.ErrorAuth
-	}
-	return kind
-}
+})

@@ -216,8 +216,8 @@ func (x *exchange) hostError(status int, body []byte) *Error {
 	}
 	e.responses = strings.HasSuffix(x.request.URL.Path, "/responses")
 	e.RetryAfter, _ = backoff.RetryAfter(x.header, time.Now())
-	switch e.Code {
-	case "billing_hard_limit_reached", "exceeded_current_quota_error": // OpenAI, Moonshot
+	if e.Code == "billing_hard_limit_reached" || e.Code == "exceeded_current_quota_error" || // OpenAI, Moonshot
+		strings.Contains(e.Message, "credit balance is too low") { // Anthropic
 		e.Code = CodeNoQuota
 	}
 	e.detectOverflow()

@@ -14,28 +14,6 @@ import (
 	"github.com/mcpchain/mcpchain/internal/chat"
 )
 
-// Kind returns the kind of a failure by its code, or else by its HTTP status. kinds has the codes of
-// one host. It returns 0 for other failures.
-func Kind(e *chat.Error, kinds map[string]model.ErrorKind) model.ErrorKind {
-	if kind, ok := kinds[e.Code]; ok {
-		return kind
-	}
-	switch e.Code {
-	case chat.CodeContextLength:
-		return model.ErrorTooLong
-	case chat.CodeTimeout, chat.CodeIdle:
-		return model.ErrorTimeout
-	case chat.CodeUnreachable:
-		if !e.Retryable() {
-			return model.ErrorNotFound // at this URL
-		}
-		return model.ErrorUnavailable
-	case chat.CodeTruncated, chat.CodeEmpty:
-		return model.ErrorUnavailable
-	}
-	return convert.KindOfStatus(e.Status)
-}
-
 // errStopped ends a request whose caller has stopped the iteration.
 var errStopped = errors.New("caller has stopped the iteration")
 
@@ -59,16 +37,46 @@ func Replies(ask func(show func(model.Delta) error) (*model.Response, error), fa
 	}
 }
 
-// Error returns a failure of the host as one of a model.
-func Error(kind model.ErrorKind, e *chat.Error) *model.Error {
-	return &model.Error{
-		Kind:       kind,
-		RetryAfter: e.RetryAfter,
-		Retried:    e.Retryable() && !e.Begun,
-		Window:     e.Window,
-		Prompt:     e.Prompt,
-		Err:        e,
+// Failure returns a function that converts a failure of a host to a [*model.Error]. kinds has the codes of the host. The
+// function returns other errors unchanged, such as those of a context or of a streaming function.
+func Failure(kinds map[string]model.ErrorKind) func(error) error {
+	return func(err error) error {
+		e, ok := errors.AsType[*chat.Error](err)
+		if !ok {
+			return err
+		}
+		return &model.Error{
+			Kind:       kindOf(e, kinds),
+			RetryAfter: e.RetryAfter,
+			Retried:    e.Retryable() && !e.Begun,
+			Window:     e.Window,
+			Prompt:     e.Prompt,
+			Err:        e,
+		}
 	}
+}
+
+// kindOf returns the kind of a failure by its code, or else by its HTTP status, and 0 for other failures.
+func kindOf(e *chat.Error, kinds map[string]model.ErrorKind) model.ErrorKind {
+	if kind, ok := kinds[e.Code]; ok {
+		return kind
+	}
+	switch e.Code {
+	case chat.CodeNoQuota:
+		return model.ErrorAuth
+	case chat.CodeContextLength:
+		return model.ErrorTooLong
+	case chat.CodeTimeout, chat.CodeIdle:
+		return model.ErrorTimeout
+	case chat.CodeUnreachable:
+		if !e.Retryable() {
+			return model.ErrorNotFound // at this URL
+		}
+		return model.ErrorUnavailable
+	case chat.CodeTruncated, chat.CodeEmpty:
+		return model.ErrorUnavailable
+	}
+	return convert.KindOfStatus(e.Status)
 }
 
 // Retrying returns a function that is called before a wait, with failures converted by failure.
