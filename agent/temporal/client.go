@@ -221,16 +221,23 @@ func updateID(replies []run.Reply) (string, error) {
 	return hex.EncodeToString(sum[:]), err
 }
 
-// Result waits until a run has ended, and returns its result from the store. Its Status says how it
-// ended: unlike that of [agent.Agent.Run], the error is only about the wait.
+// Result waits until a run has ended, and returns its result from the store, also if Temporal no longer
+// has its workflow. Its Status says how it ended: unlike that of [agent.Agent.Run], the error is only
+// about the wait.
 func (c *Client) Result(ctx context.Context, key run.Key) (*agent.Result, error) {
-	err := c.service.GetWorkflow(ctx, WorkflowID(key), "").Get(ctx, nil)
-	if _, hasEnded := errors.AsType[*temporalsdk.WorkflowExecutionError](err); err != nil && !hasEnded {
-		return nil, fmt.Errorf("wait for run %q: %w", key.ID, err)
+	waitErr := c.service.GetWorkflow(ctx, WorkflowID(key), "").Get(ctx, nil)
+	if _, hasEnded := errors.AsType[*temporalsdk.WorkflowExecutionError](waitErr); hasEnded {
+		waitErr = nil
+	}
+	if waitErr != nil && !hasNoWorkflow(waitErr) {
+		return nil, fmt.Errorf("wait for run %q: %w", key.ID, waitErr)
 	}
 	log, err := c.store.LoadCurrent(ctx, key)
 	if err != nil {
 		return nil, fmt.Errorf("load run %q: %w", key.ID, err)
+	}
+	if waitErr != nil && !log.Head.Status.Ended() {
+		return nil, fmt.Errorf("wait for run %q: %w", key.ID, waitErr)
 	}
 	result, err := agent.ResultOf(log.Records)
 	if err != nil {

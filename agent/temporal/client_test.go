@@ -111,6 +111,19 @@ func TestCancelWithoutWorkflow(t *testing.T) {
 	check.Equal(t, "workflows for a run that is over", len(s.woken), 1)
 }
 
+// TestResultWithoutWorkflow checks that the store has the result of a run whose workflow Temporal has forgotten.
+func TestResultWithoutWorkflow(t *testing.T) {
+	w, _ := waiting(t)
+	s, h := newService(t, nil), mocks.NewWorkflowRun(t)
+	s.On("GetWorkflow", mock.Anything, "acme/r", "").Return(h)
+	h.On("Get", mock.Anything, nil).Return(gone)
+	c := temporal.NewClient(s, w.store, nil)
+	check.Is(t, check.Err(c.Result(t.Context(), key)), gone, "a run that has not ended")
+	check.Must(t, check.Err(w.agent(t, script{{text: "done"}}, agent.Options{}).Cancel(t.Context(), key)))
+	got := check.Value(c.Result(t.Context(), key))(t)
+	check.Equal(t, "status", got.Status, run.StatusCancelled)
+}
+
 // TestWorkflowID checks that different runs have different workflows.
 func TestWorkflowID(t *testing.T) {
 	seen := map[string]run.Key{}
