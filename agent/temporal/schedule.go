@@ -30,8 +30,11 @@ import (
 //
 // The schedule and the histories of its workflows contain the input. A worker begins the run. The
 // tenant is its fairness key. It is an error if the id of the workflow would exceed the 1,000 bytes
-// that Temporal accepts.
+// that Temporal accepts, or if there are no messages.
 func (c *Client) ScheduleAction(a *agent.Agent, key run.Key, in []run.Message) (*client.ScheduleWorkflowAction, error) {
+	if len(in) == 0 {
+		return nil, fmt.Errorf("schedule runs %q: there are no messages; give at least one", key.ID)
+	}
 	t := target{Tenant: key.Tenant, Agent: a.Name()}
 	id := WorkflowID(key)
 	if err := checkWorkflowID(id + timeOfSchedule); err != nil {

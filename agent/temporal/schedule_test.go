@@ -24,8 +24,8 @@ func scheduled(t *testing.T, w *world, a *agent.Agent, key run.Key) *client.Sche
 	return check.Value(temporal.NewClient(newService(t, nil), w.store, nil).ScheduleAction(a, key, agent.Text("go")))(t)
 }
 
-// TestScheduleWithLongID refuses an id that would be too long with the time at its end.
-func TestScheduleWithLongID(t *testing.T) {
+// TestScheduleRefuses refuses an id that would be too long with the time at its end, and an empty input.
+func TestScheduleRefuses(t *testing.T) {
 	w := newWorld()
 	a := w.agent(t, script{{text: "done"}}, agent.Options{})
 	c := temporal.NewClient(newService(t, nil), w.store, nil)
@@ -33,6 +33,7 @@ func TestScheduleWithLongID(t *testing.T) {
 		action, err := c.ScheduleAction(a, run.Key{ID: strings.Repeat("x", n)}, agent.Text("go"))
 		check.That(t, (err == nil) == fits && (action != nil) == fits, "an id of %d bytes: got %v, want that it fits: %v", n, err, fits)
 	}
+	check.Text(t, check.Err(c.ScheduleAction(a, key, nil)), "there are no messages")
 }
 
 // TestSchedule checks that the workflow of a schedule begins and drives a run with the time in its id.

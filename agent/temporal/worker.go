@@ -127,14 +127,17 @@ const stickyTimeout = time.Second
 const stopReserve = 10 * time.Second
 
 // newImplementation returns the workflows and activities that a worker registers. It is an error if
-// there are no agents, or two have one name.
+// there are no agents, one is nil, or two have one name.
 func newImplementation(agents []*agent.Agent, o *WorkerOptions) (*workflows, *activities, error) {
 	a := &activities{
 		agents: map[string]*agent.Agent{}, tenants: newTenants(o.TenantSteps), pulse: maxPulse, grace: o.Grace,
 		onEvent: o.OnEvent, context: o.Context, logger: o.Logger,
 	}
 	var lease time.Duration
-	for _, helper := range agents {
+	for i, helper := range agents {
+		if helper == nil {
+			return nil, nil, fmt.Errorf("agents[%d] is nil: check the error of its constructor", i)
+		}
 		if a.agents[helper.Name()] != nil {
 			return nil, nil, fmt.Errorf("two agents have the name %q", helper.Name())
 		}
@@ -161,8 +164,8 @@ func newImplementation(agents []*agent.Agent, o *WorkerOptions) (*workflows, *ac
 }
 
 // Register registers the workflow and activities of agents with a worker of your own, for other
-// options of Temporal's worker than [Work] sets. It ignores Queue, Steps and Grace. A
-// worker.WorkflowReplayer gets only the workflow.
+// options of Temporal's worker than [Work] sets. It ignores Queue and Steps; Grace counts if the
+// worker's WorkerStopTimeout is longer, by some seconds. A worker.WorkflowReplayer gets only the workflow.
 func Register(r worker.WorkflowRegistry, agents []*agent.Agent, opts *WorkerOptions) error {
 	o, err := opts.withDefaults()
 	if err != nil {

@@ -114,11 +114,12 @@ func TestContextAndEvents(t *testing.T) {
 	check.Equal(t, "", fmt.Sprint(seen), "[acme acme *agent.ModelStart acme *agent.ModelEnd acme *agent.TurnEnd acme *agent.Output]")
 }
 
-// TestWork refuses agents with equal names, and invalid numbers.
+// TestWork refuses agents with equal names, no agent, and invalid numbers.
 func TestWork(t *testing.T) {
 	a := newWorld().agent(t, script{{text: "done"}}, agent.Options{})
 	check.Fails(t, temporal.Work(t.Context(), mocks.NewClient(t), nil, nil), "no agents")
 	check.Fails(t, temporal.Work(t.Context(), mocks.NewClient(t), []*agent.Agent{a, a}, nil), "two of a name")
+	check.Text(t, temporal.Work(t.Context(), mocks.NewClient(t), []*agent.Agent{a, nil}, nil), "agents[1] is nil")
 	negative := &temporal.WorkerOptions{Grace: -time.Second}
 	check.Fails(t, temporal.Work(t.Context(), mocks.NewClient(t), []*agent.Agent{a}, negative), "a negative time")
 }
