@@ -52,10 +52,8 @@ func summarize(ctx context.Context, files []string, in io.Reader, out io.Writer)
 	if err != nil {
 		return err
 	}
-	transport := &mcpclient.Command{
-		Path: program, Args: []string{"-serve"}, Stderr: hosttext.NewWriter(os.Stderr),
-		Env: []string{"OPENAI_API_KEY="}, // the server gets only the model's answers
-	}
+	// The server gets the model's answers, and not its key: the environment of a Command has no secrets of this process.
+	transport := &mcpclient.Command{Path: program, Args: []string{"-serve"}, Stderr: hosttext.NewWriter(os.Stderr)}
 	client, err := mcpclient.Connect(ctx, transport, &mcpclient.Options{Sampling: sampler.ForServer("summarizer")})
 	if err != nil {
 		return err
