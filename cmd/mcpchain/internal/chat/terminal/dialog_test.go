@@ -100,6 +100,19 @@ func TestClearOneOfTwoEqualFields(t *testing.T) {
 	check.Equal(t, "to", d.inputs[1].text, "")
 }
 
+// Esc ends the search in a list, and then leaves the form.
+func TestEscInASearch(t *testing.T) {
+	d := newFormDialog(&screen.Form{Fields: []*forms.Field{
+		{Name: "seat", Kind: forms.KindChoice, Options: []forms.Option{{Value: "bar", Title: "At the bar"}, {Value: "in", Title: "Inside"}}},
+	}}, nil)
+	d.init(80, 24)
+	for i, key := range []tea.KeyPressMsg{{Code: '/', Text: "/"}, {Code: 'x', Text: "x"}, {Code: tea.KeyEscape}, {Code: tea.KeyEscape}} {
+		check.Equal(t, i, d.ended, false)
+		d.update(key)
+	}
+	check.That(t, d.ended && d.wasLeft, "the form was not left")
+}
+
 func TestStatus(t *testing.T) {
 	begin := time.Now()
 	at := func(s int) time.Time { return begin.Add(time.Duration(s) * time.Second) }

@@ -133,7 +133,7 @@ func (d *formDialog) update(msg tea.Msg) tea.Cmd {
 	if d.ended {
 		return nil
 	}
-	if k, ok := msg.(tea.KeyPressMsg); ok && k.String() == "esc" {
+	if k, ok := msg.(tea.KeyPressMsg); ok && k.String() == "esc" && !d.isFiltering() {
 		d.wasLeft = true
 		d.finish()
 		return nil
@@ -152,12 +152,16 @@ func (d *formDialog) update(msg tea.Msg) tea.Cmd {
 	return cmd
 }
 
+// isFiltering reports whether keys are for the search in a list.
+func (d *formDialog) isFiltering() bool {
+	list, ok := d.huh.GetFocusedField().(interface{ GetFiltering() bool })
+	return ok && list.GetFiltering()
+}
+
 // forward passes a message to the library. There a key leaves a field only by a later message, and
 // a fast next key would reach the old field; so forward leaves the field at once.
 func (d *formDialog) forward(msg tea.Msg) tea.Cmd {
-	field := d.huh.GetFocusedField()
-	filter, ok := field.(interface{ GetFiltering() bool })
-	filtering := ok && filter.GetFiltering()
+	field, filtering := d.huh.GetFocusedField(), d.isFiltering()
 	_, cmd := d.huh.Update(msg)
 	k, ok := msg.(tea.KeyPressMsg)
 	if !ok || filtering {
