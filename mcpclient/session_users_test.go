@@ -150,6 +150,37 @@ func TestCallOutlivesToken(t *testing.T) {
 	})
 }
 
+// No error shows the id of a session, also not of one that continues after another has begun.
+func TestErrorOfAnOldSessionHidesIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		changed, sessions := make(chan struct{}), 0
+		s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
+			if m.Method == "tools/call" {
+				<-changed
+				http.Error(w, "no route to "+r.Header.Get("Mcp-Session-Id"), http.StatusBadGateway)
+				return
+			}
+			fmt.Fprint(jsonWriter(w), answerTo(m))
+		})
+		client, token := s.Client(), bearer("one")
+		client.Transport = roundTripper(func(r *http.Request) (*http.Response, error) {
+			resp, err := s.Client().Transport.RoundTrip(r)
+			if err == nil && r.Header.Get("Mcp-Session-Id") == "" {
+				sessions++
+				resp.Header.Set("Mcp-Session-Id", fmt.Sprint("session-", sessions))
+			}
+			return resp, err
+		})
+		c := connected(t, &mcpclient.HTTP{URL: s.URL(), Client: client, Token: token}, legacy())
+		call := goCall(t.Context(), c, "a")
+		synctest.Wait()
+		change(t, c, token, "two")
+		close(changed)
+		err := (<-call).err
+		check.That(t, err != nil && c.SessionID() == "session-2" && !strings.Contains(err.Error(), "session-1"), "got %v", err)
+	})
+}
+
 // A session has the token of one user only. If the user changes while it begins, it ends.
 func TestTokenChangesWhileSessionBegins(t *testing.T) {
 	withDiplomat(t, 0, func(t *testing.T, c *mcpclient.Client, d *diplomat, source *transport.Bearer) {

@@ -50,8 +50,8 @@ type redactedError struct {
 func (e *redactedError) Error() string { return e.text }
 func (e *redactedError) Unwrap() error { return e.err }
 
-// Secrets has what a connection must keep secret: secrets in its URL and its header, and its
-// last tokens. No error may show them, although a server may repeat them.
+// Secrets has what a connection must keep secret: secrets in its URL and its header, its last tokens, and the ids of its
+// former sessions. No error may show them, although a server may repeat them.
 type Secrets struct {
 	fixed []string
 
@@ -67,7 +67,7 @@ func Of(u *url.URL, header http.Header) *Secrets {
 	return &Secrets{fixed: requestSecrets(u, header)}
 }
 
-// Add adds a token that is about to be used. Beyond the bound the least recently used is forgotten.
+// Add adds a token that is about to be used, or an id. Beyond the bound the least recently used is forgotten.
 func (s *Secrets) Add(token string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

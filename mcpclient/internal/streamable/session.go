@@ -113,7 +113,12 @@ func (c *conn) startSession(m *message, id string) error {
 	} else {
 		s.id = id
 	}
-	if old := c.session.Swap(s); old != nil && !old.ended.Load() {
+	old := c.session.Swap(s)
+	if old == nil {
+		return nil
+	}
+	c.secrets.Add(old.id) // its calls may continue
+	if !old.ended.Load() {
 		c.retiring.start(func(ctx context.Context) { c.retire(ctx, old) })
 	}
 	return nil
