@@ -287,6 +287,9 @@ func TestRefusedValue(t *testing.T) {
 	}{
 		{local, `"xhigh"`, "Unsupported value: 'reasoning_effort' does not support 'xhigh' with this model.",
 			[]request{{"xhigh", "", 2}, {"low", `"reasoning_effort":"low"`, 3}, {"xhigh", "", 4}}},
+		{ollama, `"xhigh"`, `invalid reasoning value: 'xhigh' (must be \"high\", \"medium\", \"low\", \"max\", or \"none\")`, []request{{"xhigh", "", 2}, {"xhigh", "", 3}}},
+		{local, `"low"`, "reasoning_effort must be one of none or default", []request{{"low", "", 2}, {"low", "", 3}}},
+		{local, `"xhigh"`, `1 validation error:\n  {'loc': ('body', 'reasoning_effort'), 'msg': \"Input should be 'low', 'medium' or 'high'\"}`, []request{{"xhigh", "", 2}, {"xhigh", "", 3}}},
 		{moonshot, `"disabled"`, "invalid thinking: only type=enabled is allowed for this model",
 			[]request{{"none", "", 2}, {"high", `"reasoning_effort":"high"`, 3}, {"none", "", 4}}},
 		{moonshot, `:0.2`, "invalid temperature: only 1 is allowed for this model",

@@ -22,7 +22,8 @@ func (c *Client) profileOf(model string) *Profile {
 var (
 	refusal       = regexp.MustCompile(`(?i)unsupported|deprecated|not support|not permitted|not allowed|only \S+ is allowed|unrecognized|unknown|unexpected`)
 	stopName      = regexp.MustCompile(`\bstop\b`)
-	effortName    = regexp.MustCompile(`\breasoning[._]effort\b|\binvalid thinking\b`) // the latter of Moonshot
+	effortName    = regexp.MustCompile(`\breasoning[._]effort\b|\binvalid thinking\b`)                           // the latter of Moonshot
+	wrongEffort   = regexp.MustCompile(`\breasoning_effort\b.* (?:must|should) be |\binvalid reasoning value\b`) // Groq, SGLang; Ollama
 	reasoningName = regexp.MustCompile(`\breasoning(?:_content|_details)?\b`)
 	choiceName    = regexp.MustCompile(`\btool_choice\b`)
 	noSignature   = regexp.MustCompile(`(?i)missing a thought_?signature`)
@@ -62,7 +63,7 @@ func (d *draft) adapt(failure *Error) *Profile {
 	switch {
 	case !failure.refusesInput():
 		return nil
-	case isRefused(effortName) && !p.hasRefused(effort) &&
+	case (isRefused(effortName) || wrongEffort.MatchString(failure.Message)) && !p.hasRefused(effort) &&
 		(sent(effortField) || sent("reasoning") || sent("thinking")) && !strings.Contains(failure.Message, "tools"):
 		p.refuse(effort)
 	case isSampling && refusal.MatchString(failure.Message):
