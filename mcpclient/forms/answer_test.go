@@ -90,6 +90,8 @@ func TestParse(t *testing.T) {
 		{choices, "green", []string{"green"}},
 		{choices, "red,red", nil}, {choices, "red,green,2", nil}, {choices, "red,", nil}, {choices, "red,blue", nil},
 
+		{Field{Kind: KindChoices, Options: []Option{{"ny", "New York, NY"}, {"la", "Los Angeles"}}}, "ny,la", []string{"ny", "la"}},
+
 		{Field{Kind: "object"}, "x", nil},
 	} {
 		got, err := tt.field.Parse(tt.text)

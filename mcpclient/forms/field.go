@@ -98,8 +98,8 @@ func (f *Field) Parse(text string) (any, error) {
 }
 
 // Text returns a value of the field, such as its default, as a person reads and types it: an option
-// by its title, a boolean as yes or no, several choices with commas between them. v has a type that
-// [Field.Parse] returns.
+// by its title, a boolean as yes or no, several choices with commas between them, those whose title has
+// a comma by their value. v has a type that [Field.Parse] returns.
 func (f *Field) Text(v any) string {
 	switch v := v.(type) {
 	case bool:
@@ -112,7 +112,9 @@ func (f *Field) Text(v any) string {
 	case []string:
 		titles := make([]string, len(v))
 		for i, value := range v {
-			titles[i] = f.title(value)
+			if titles[i] = f.title(value); len(v) > 1 && strings.Contains(titles[i], ",") {
+				titles[i] = value // its title would be read as two
+			}
 		}
 		return strings.Join(titles, ", ")
 	case float64:
