@@ -1,7 +1,6 @@
 package terminal
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -11,6 +10,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
 	"github.com/mcpchain/mcpchain/hosttext"
 )
 
@@ -264,7 +264,7 @@ func (e *editor) queueView(width int) (lines []string) {
 	const hint = " (Up takes it back)"
 	shown := e.queue[max(0, len(e.queue)-maxQueueRows):]
 	if others := len(e.queue) - len(shown); others > 0 {
-		lines = append(lines, fmt.Sprintf("  next › %d others, then", others))
+		lines = append(lines, "  next › "+cli.Plural(others, "other")+", then")
 	}
 	for i, text := range shown {
 		end := ""
