@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/sashabaranov/go-openai"
 )
@@ -160,6 +161,9 @@ func stream(ctx context.Context, w http.ResponseWriter, req *openai.ChatCompleti
 	for i, c := range a.calls {
 		finish = openai.FinishReasonToolCalls
 		half := len(c.Function.Arguments) / 2
+		for half > 0 && !utf8.RuneStart(c.Function.Arguments[half]) {
+			half--
+		}
 		head, tail := c, openai.ToolCall{}
 		head.Index, tail.Index = &i, &i
 		head.Function.Arguments, tail.Function.Arguments = c.Function.Arguments[:half], c.Function.Arguments[half:]

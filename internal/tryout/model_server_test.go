@@ -27,6 +27,7 @@ func TestRules(t *testing.T) {
 		{"What is 6 times 7?", []string{`multiply {"a":6,"b":7}`}},
 		{"How is the weather in Berlin?", []string{`weather {"city":"Berlin"}`}},
 		{"weather in oslo please", []string{`weather {"city":"oslo"}`}},
+		{"weather in Минск", []string{`weather {"city":"Минск"}`}}, // a stream has the arguments in two pieces
 		{"the weather in New York and Lima, and 1 plus 2?", []string{`weather {"city":"New York"}`, `weather {"city":"Lima"}`, `demo_add {"a":1,"b":2}`}},
 		{"Summarize: One plus one. 1 plus 1.", []string{`summarize {"text":"One plus one. 1 plus 1."}`}},
 		{"Please give me a summary of this text: abc", []string{`summarize {"text":"abc"}`}},
