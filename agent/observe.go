@@ -45,7 +45,7 @@ type Invocation struct {
 	// it: then it is stored with the run. That of a sub-agent is not stored.
 	Trace map[string]string
 
-	Output *run.Message // at the end: the output of a finished run
+	Output *run.Message // at the end: the output of a finished run, nil if it is empty
 }
 
 // Inference (OpenTelemetry's chat) is a model call.
@@ -87,13 +87,23 @@ func (e *engine) observe(work func() error) error {
 		}
 		return work()
 	}, func(err error) {
-		e.rec.read(func(s *ledger.State) {
-			if n := len(s.History); s.Status == run.StatusFinished && n > 0 {
-				v.Output = &s.History[n-1]
-			}
-		})
+		e.rec.read(func(s *ledger.State) { v.Output = outputOf(s) })
 		done(err)
 	})
+}
+
+// outputOf returns the output of a finished run as a message, nil if there is none. The last message of a
+// run has the result of a call if the call gave a structured output.
+func outputOf(s *ledger.State) *run.Message {
+	n := len(s.History)
+	switch {
+	case s.Status != run.StatusFinished:
+	case n > 0 && s.History[n-1].Role == run.RoleAssistant:
+		return &s.History[n-1]
+	case len(s.Structured) > 0:
+		return new(run.Text(run.RoleAssistant, string(s.Structured)))
+	}
+	return nil
 }
 
 // invocation describes the work that begins.

@@ -115,6 +115,17 @@ func TestObserver(t *testing.T) {
 		"got the execution %+v", e)
 }
 
+// The output of a run is the model's or a hook's, and never an input or the result of a call.
+func TestObserverGetsTheOutput(t *testing.T) {
+	o := &observer{}
+	opts := &agent.Options{Observer: o}
+	check.Must(t, errorOf3(agent.RunAs[weatherReport](t.Context(), newAgent(t, play(uses(toolCall("1", "final_answer", `{"city":"Oslo","degree":7}`))), opts), human("go"))))
+	opts.Hooks = []agent.Hook{{BeforeModel: func(context.Context, *agent.State, *model.Request) error { return agent.StopRun("") }}}
+	mustRun(t, newAgent(t, play(), opts), human("go"))
+	first, second := o.invocations[0].Output, o.invocations[1].Output
+	check.That(t, first != nil && first.Role == run.RoleAssistant && first.Text() == `{"city":"Oslo","degree":7}` && second == nil, "got %+v and %+v", first, second)
+}
+
 // An observer gets a reply as the AfterModel hooks leave it, and none that a hook refuses.
 func TestObserverGetsTheReplyOfHooks(t *testing.T) {
 	redact := func(_ context.Context, _ *agent.State, reply *run.Message) error {
