@@ -129,7 +129,8 @@ func (f *codeFlow) identify(ctx context.Context, t *Transport, s *site, redirect
 	}
 	if s.meta.RegistrationEndpoint == "" || f.RegisterAs == "" && len(f.Clients) > 0 {
 		return nil, fmt.Errorf("authorization server %s knows no client of this program: register one there by hand, "+
-			"with the redirect URI %s, and put it into AuthorizationCode.Clients", safeURL(s.issuer()), safeURL(redirectURI))
+			"with the redirect URI %s, and put it into AuthorizationCode.Clients, or with clientId and callbackPort into \"oauth\" of an mcp.json",
+			safeURL(s.issuer()), safeURL(redirectURI))
 	}
 	r, err := t.registrar.registerOnce(ctx, s, f.RegisterAs, redirectURI)
 	if err != nil {

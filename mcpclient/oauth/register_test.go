@@ -169,7 +169,7 @@ func TestNobodyRegisters(t *testing.T) {
 	w := newWorld(t)
 	w.meta["registration_endpoint"] = nil
 	err := call(t.Context(), w.transport(w.options()))
-	check.Text(t, err, "AuthorizationCode.Clients")
+	check.Text(t, err, `AuthorizationCode.Clients, or with clientId and callbackPort into "oauth" of an mcp.json`)
 	check.Text(t, err, "127.0.0.1:7777")
 }
 
