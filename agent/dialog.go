@@ -73,12 +73,14 @@ func (d *dialog) turn() error {
 	if reply.stop != nil {
 		stop = StopHook
 	}
+	isMissing := d.agent.output != nil && reply.output == nil
+	isRefusal := isMissing && reply.finish == model.FinishRefusal
 	switch {
 	case len(reply.calls) > 0 || reply.repair:
 		return nil // the run continues with the calls, or asks again
-	case strings.TrimSpace(reply.text) == "" && reply.stop == nil:
+	case reply.stop == nil && (strings.TrimSpace(reply.text) == "" || isRefusal):
 		return d.engine.failAt(stop, fmt.Errorf("turn %d: %w", d.rec.state.Turn, reply.noAnswerError(stop)))
-	case d.agent.output != nil && reply.output == nil:
+	case isMissing:
 		return d.engine.failAt(stop, d.engine.noOutputError(reply.text))
 	}
 	turnEnd := &TurnEnd{Messages: d.rec.state.History[len(d.rec.state.History)-1:]}

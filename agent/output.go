@@ -221,8 +221,5 @@ func (e *engine) finish(text string, structured json.RawMessage, why StopReason,
 
 // noOutputError is the error of a run that ends with text.
 func (e *engine) noOutputError(text string) error {
-	if e.rec.state.Finish == model.FinishRefusal {
-		return fmt.Errorf("turn %d: %w: it refused: %.200q", e.rec.state.Turn, ErrNoOutput, text)
-	}
 	return fmt.Errorf("turn %d: %w in the requested form; it said %.200q", e.rec.state.Turn, ErrNoOutput, text)
 }

@@ -191,8 +191,11 @@ func TestAsByFormat(t *testing.T) {
 			check.Equal(t, "there is a tool for the answer", strings.Contains(jsonOf(w.Requests[0]["tools"]), "final_answer"), false)
 			messages := w.Requests[len(w.Requests)-1]["messages"].([]any)
 			check.Contains(t, "what the model is told", jsonOf(messages[len(messages)-1]), tt.last)
-			if name == "only in words" {
+			switch name {
+			case "only in words":
 				check.Equal(t, "requests, two of them repairs", len(w.Requests), 3)
+			case "refused":
+				check.Text(t, err, `it refused to answer: "No."`)
 			}
 		})
 	}

@@ -145,7 +145,7 @@ func (r *reply) noAnswerError(stop StopReason) error {
 	switch {
 	case len(r.dropped) > 0:
 	case r.finish == model.FinishRefusal:
-		return fmt.Errorf("%w: it refused to answer, without a text", ErrNoOutput)
+		return fmt.Errorf("%w: it refused to answer: %.200q", ErrNoOutput, r.text)
 	case r.finish == model.FinishLength:
 		return fmt.Errorf("%w: its thoughts, or a call that was cut off, used up the bound of the reply: "+
 			"raise Model.MaxTokens or the run's limits, or lower Model.Effort", ErrNoOutput)
