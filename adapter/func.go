@@ -54,9 +54,6 @@ type funcSource struct {
 // Catalog implements [Source].
 func (f *funcSource) Catalog(p profile.Profile) *Catalog { return f.catalogs.find(p) }
 
-// Tool returns the one tool. Package agent finds the method.
-func (f *funcSource) Tool() *Tool { return f.tool }
-
 // Func makes a source of one tool, a function. The input schema follows from In, a struct or a map with string
 // keys. The properties are the fields that encoding/json reads. A field is required unless it is a
 // pointer or its json tag says omitempty or omitzero. These tags add to the schema:

@@ -90,12 +90,8 @@ func TestOfType(t *testing.T) {
 		{handle(nil), `{"type":"array","items":{"type":"array","items":{"$ref":"#/$defs/slice"}},"$defs":{"slice":{"type":"array","items":{"type":"array","items":{"$ref":"#/$defs/slice"}}}}}`},
 		{[]*leaf{}, `{"type":"array","items":{"type":"object","properties":{"value":{"type":"string"},"children":{"type":"array","items":{"$ref":"#/$defs/leaf"}}},"required":["value"],"additionalProperties":false},` +
 			`"$defs":{"leaf":{"type":"object","properties":{"value":{"type":"string"},"children":{"type":"array","items":{"$ref":"#/$defs/leaf"}}},"required":["value"],"additionalProperties":false}}}`},
-		{struct {
-			L list `json:"l"`
-		}{}, `{"type":"object","properties":{"l":{"type":"array","items":{"$ref":"#/$defs/list"}}},"required":["l"],"additionalProperties":false,"$defs":{"list":{"type":"array","items":{"$ref":"#/$defs/list"}}}}`},
-		{struct {
-			Levels []level `json:"levels" enum:"low,high"`
-		}{}, `{"type":"object","properties":{"levels":{"type":"array","items":{"type":"string","enum":["low","high"]}}},"required":["levels"],"additionalProperties":false}`},
+		{tagged(list(nil), `json:"l"`), `{"type":"object","properties":{"l":{"type":"array","items":{"$ref":"#/$defs/list"}}},"required":["l"],"additionalProperties":false,"$defs":{"list":{"type":"array","items":{"$ref":"#/$defs/list"}}}}`},
+		{tagged([]level(nil), `json:"levels" enum:"low,high"`), `{"type":"object","properties":{"levels":{"type":"array","items":{"type":"string","enum":["low","high"]}}},"required":["levels"],"additionalProperties":false}`},
 		{all{}, `{"type":"object","properties":{"id":{"type":"integer","minimum":-128,"maximum":127},"name":{"description":"The \"name\" <b>","type":"string"},` +
 			`"color":{"type":"string","enum":["red","green"]},"tags":{"type":"array","items":{"type":"string","enum":["a","b"]}},"count":{"type":"integer","minimum":1,"maximum":10},` +
 			`"size":{"type":"integer","minimum":0},"ratio":{"type":"number"},"on":{"type":"boolean"},"when":{"type":"string","format":"date-time"},"host":{"type":"string"},` +
@@ -131,6 +127,12 @@ func TestFieldsOfOneName(t *testing.T) {
 	}
 }
 
+// tagged returns a struct with a field F like value, with a tag.
+func tagged(value any, tag reflect.StructTag) any {
+	f := reflect.StructField{Name: "F", Type: reflect.TypeOf(value), Tag: tag}
+	return reflect.Zero(reflect.StructOf([]reflect.StructField{f})).Interface()
+}
+
 func TestTypesWithoutSchema(t *testing.T) {
 	for _, tt := range []struct {
 		value any
@@ -140,39 +142,17 @@ func TestTypesWithoutSchema(t *testing.T) {
 		{map[bool]int{}, "schema of map[bool]int: map[bool]int has keys that are not strings"},
 		{chain(nil), "schema of toolschema.chain: toolschema.chain has no JSON"},
 		{struct{ C []chan int }{}, "schema of struct { C []chan int }: field C: chan int has no JSON"},
-		{struct {
-			N int `enum:"1,2"`
-		}{}, `tag enum is for strings`},
-		{struct {
-			N int `minimum:"one"`
-		}{}, `minimum "one" is not a JSON number`},
-		{struct {
-			N float64 `minimum:".5"`
-		}{}, `field N: minimum ".5" is not a JSON number`},
-		{struct {
-			N float64 `maximum:"NaN"`
-		}{}, `maximum "NaN" is not a JSON number`},
-		{struct {
-			N string `minimum:"1"`
-		}{}, `tag minimum is for numbers`},
-		{struct {
-			N uint8 `minimum:"-5"`
-		}{}, `minimum -5 is not from 0 to 255`},
-		{struct {
-			N int8 `maximum:"300"`
-		}{}, `maximum 300 is not from -128 to 127`},
-		{struct {
-			N int8 `minimum:"5" maximum:"3"`
-		}{}, `maximum 3 is not from 5 to 127`},
-		{struct {
-			T []time.Time `enum:"2026-01-02T03:04:05Z,red"`
-		}{}, `field T: enum "red": parsing time "red"`},
-		{struct {
-			N int8 `json:",string" enum:"1,300"`
-		}{}, `field N: enum "300": json: `},
-		{struct {
-			S string `json:",string"`
-		}{}, `field S: the option string of the tag json is for numbers and booleans`},
+		{tagged(0, `enum:"1,2"`), `tag enum is for strings`},
+		{tagged(0, `minimum:"one"`), `minimum "one" is not a JSON number`},
+		{tagged(0.0, `minimum:".5"`), `field F: minimum ".5" is not a JSON number`},
+		{tagged(0.0, `maximum:"NaN"`), `maximum "NaN" is not a JSON number`},
+		{tagged("", `minimum:"1"`), `tag minimum is for numbers`},
+		{tagged(uint8(0), `minimum:"-5"`), `minimum -5 is not from 0 to 255`},
+		{tagged(int8(0), `maximum:"300"`), `maximum 300 is not from -128 to 127`},
+		{tagged(int8(0), `minimum:"5" maximum:"3"`), `maximum 3 is not from 5 to 127`},
+		{tagged([]time.Time(nil), `enum:"2026-01-02T03:04:05Z,red"`), `field F: enum "red": parsing time "red"`},
+		{tagged(int8(0), `json:",string" enum:"1,300"`), `field F: enum "300": json: `},
+		{tagged("", `json:",string"`), `field F: the option string of the tag json is for numbers and booleans`},
 	} {
 		check.Text(t, check.Err(OfType(reflect.TypeOf(tt.value))), tt.want, tt.value)
 	}
