@@ -30,9 +30,28 @@ const (
 	maxAlternatives = 4
 )
 
+// limitTexts describes the assertions that limit a value: what they want, and the validator's parameters with the limit and with
+// what it found, "" for the value.
+var limitTexts = map[string]struct{ want, limit, found string }{
+	"minimum":          {"a number >= %v", "minimum", ""},
+	"exclusiveMinimum": {"a number > %v", "exclusive_minimum", ""},
+	"maximum":          {"a number <= %v", "maximum", ""},
+	"exclusiveMaximum": {"a number < %v", "exclusive_maximum", ""},
+	"minLength":        {"at least %v characters", "min_length", "length"},
+	"maxLength":        {"at most %v characters", "max_length", "length"},
+	"minItems":         {"at least %v items", "min_items", "count"},
+	"maxItems":         {"at most %v items", "max_items", "count"},
+}
+
 // message describes a failed assertion: the wanted and the found value.
 func (p location) message(e *jsonschema.EvaluationError) string {
 	got := describe(p.value)
+	if t, ok := limitTexts[e.Keyword]; ok {
+		if t.found != "" {
+			got = fmt.Sprint(e.Params[t.found])
+		}
+		return fmt.Sprintf("want "+t.want+", got %s", e.Params[t.limit], got)
+	}
 	switch e.Keyword {
 	case "schema":
 		return "no value is allowed here, got " + got
@@ -49,15 +68,8 @@ func (p location) message(e *jsonschema.EvaluationError) string {
 		}
 	case "required":
 		return p.missing(e)
-	case "minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum":
-		sign := map[string]string{"minimum": ">=", "exclusiveMinimum": ">", "maximum": "<=", "exclusiveMaximum": "<"}[e.Keyword]
-		return fmt.Sprintf("want a number %s %v, got %s", sign, e.Params[snake(e.Keyword)], got)
 	case "multipleOf":
 		return fmt.Sprintf("want a multiple of %v, got %s", e.Params["divisor"], got)
-	case "minLength", "maxLength":
-		return fmt.Sprintf("want %s %v characters, got %v", bound(e.Keyword), e.Params[snake(e.Keyword)], e.Params["length"])
-	case "minItems", "maxItems":
-		return fmt.Sprintf("want %s %v items, got %v", bound(e.Keyword), e.Params[snake(e.Keyword)], e.Params["count"])
 	case "pattern":
 		pattern := excerpt.CutAt(fmt.Sprint(e.Params["pattern"]), maxListed)
 		return fmt.Sprintf("want text that matches the regular expression %s, got %s", pattern, got)
@@ -173,26 +185,6 @@ func showAll(values []any) string {
 		shown = append(shown, s)
 	}
 	return strings.Join(shown, ", ")
-}
-
-func bound(keyword string) string {
-	if strings.HasPrefix(keyword, "min") {
-		return "at least"
-	}
-	return "at most"
-}
-
-// snake writes a keyword in the style of the validator's parameters.
-func snake(keyword string) string {
-	var b strings.Builder
-	for _, r := range keyword {
-		if r >= 'A' && r <= 'Z' {
-			b.WriteByte('_')
-			r += 'a' - 'A'
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
 }
 
 func lowerFirst(s string) string {
