@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -346,6 +347,27 @@ func TestRefusedRevisionThatIsSpoken(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A subscription outlives any number of updates, at each of which an instance refuses the revision that it lists.
+func TestSubscriptionRefusedAtEachUpdate(t *testing.T) {
+	withChangingServer(t, mcp.Revision20260728, mcpclient.Options{}, func(t *testing.T, c *mcpclient.Client, a *changingServer) {
+		var refuses atomic.Bool
+		a.on("subscriptions/listen", func(w http.ResponseWriter, _ *http.Request, m message) bool {
+			refused := refuses.CompareAndSwap(true, false)
+			if refused {
+				a.answer(w, http.StatusBadRequest, "%s", refusal(m, `-32022,"message":"v","data":{"supported":["2026-07-28"]}`))
+			}
+			return refused
+		})
+		s := subscribed(t, t.Context(), c, onTools)
+		for range 3 {
+			time.Sleep(time.Minute)
+			refuses.Store(true)
+			a.become(mcp.Revision20260728) // its streams end
+			wantChanges(t, s, stale)
+		}
+	})
 }
 
 // While a server is probed, its era is unknown: the server below refuses the probe, and stays modern. What the

@@ -62,7 +62,8 @@ func (l *subscriptions) listenUntilClosed(s *Subscription, o *callOptions) {
 // connection on the next one, but not before the server has acknowledged the subscription. It
 // returns why it gave up.
 func (l *subscriptions) listenAgain(s *Subscription, o *callOptions) error {
-	asked := &request{method: "subscriptions/listen"} // records which refusals were handled
+	const method = "subscriptions/listen"
+	asked := &request{method: method} // records which refusals were handled
 	for failures := 0; ; failures++ {
 		var err error
 		if asked.sentEra, err = l.sessions.awaitSession(s.ctx); err != nil {
@@ -71,6 +72,9 @@ func (l *subscriptions) listenAgain(s *Subscription, o *callOptions) error {
 		began := time.Now()
 		err = l.listenOnce(s, o, asked.sentEra)
 		ended := s.ctx.Err() != nil || !l.life.IsOpen()
+		if time.Since(began) > relisten.Max {
+			failures, asked = 0, &request{method: method, sentEra: asked.sentEra}
+		}
 		switch temporary := isTemporary(err); {
 		case ended || temporary && !s.isAcknowledged():
 			return err
@@ -83,8 +87,6 @@ func (l *subscriptions) listenAgain(s *Subscription, o *callOptions) error {
 		case errors.Is(err, ErrConnectionLost):
 			failures = -1
 			continue
-		case time.Since(began) > relisten.Max:
-			failures = 0
 		}
 		l.log.Debug("the stream of a subscription broke", "error", err)
 		wait := max(relisten.Delay(failures), backoff.Spread(streamable.RetryAfter(err)))
