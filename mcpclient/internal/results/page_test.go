@@ -49,13 +49,13 @@ func wantItems[T any](t *testing.T, key, items string, want ...*T) {
 // What some servers write in another form than the protocol has does not cost the list: the sizes of an icon in one
 // string, as drafts had them, and an empty list for an empty object, as PHP writes that.
 func TestItemsInOtherForms(t *testing.T) {
-	const icons = `"icons":[{"src":"a","sizes":"48x48 96x96"},{"src":"b","sizes":"any"},{"src":"c","sizes":null},{"src":"d","sizes":["1x1"]}]`
-	want := []mcp.Icon{{Src: "a", Sizes: []string{"48x48", "96x96"}}, {Src: "b", Sizes: []string{"any"}}, {Src: "c"}, {Src: "d", Sizes: []string{"1x1"}}}
+	const icons = `"icons":[{"src":"a","sizes":"48x48 96x96"},{"src":"b","sizes":"any"},{"src":"c","sizes":null},{"src":"d","sizes":["1x1"]},{"src":"e","sizes":5},{"src":"f","sizes":[5]}]`
+	want := []mcp.Icon{{Src: "a", Sizes: []string{"48x48", "96x96"}}, {Src: "b", Sizes: []string{"any"}}, {Src: "c"}, {Src: "d", Sizes: []string{"1x1"}}, {Src: "e"}, {Src: "f"}}
 	wantItems(t, "tools", `{"name":"t","inputSchema":{},"annotations":[],`+icons+`}`,
 		&mcp.Tool{Name: "t", InputSchema: json.RawMessage("{}"), Annotations: new(mcp.ToolAnnotations), Icons: want})
 	wantItems(t, "resources", `{"uri":"u","name":"r","annotations":[ ],`+icons+`}`, &mcp.Resource{URI: "u", Name: "r", Annotations: new(mcp.Annotations), Icons: want})
 	wantItems(t, "prompts", `{"name":"p",`+icons+`}`, &mcp.Prompt{Name: "p", Icons: want})
-	for _, wrong := range []string{`"icons":[{"src":"a","sizes":5}]`, `"icons":[{"src":"a","sizes":[5]}]`, `"annotations":[1]`, `"annotations":"x"`} {
+	for _, wrong := range []string{`"annotations":[1]`, `"annotations":"x"`} {
 		check.Fails(t, check.Err(readItems[mcp.Tool]("tools", `{"name":"t","inputSchema":{},`+wrong+`}`)), wrong)
 		check.Fails(t, check.Err(readItems[mcp.Resource]("resources", `{"uri":"u",`+wrong+`}`)), wrong)
 	}
@@ -86,6 +86,7 @@ func TestHintsInOtherForms(t *testing.T) {
 		`"priority":"0.5"`:            {Annotations: priority(0.5)}, `"priority":"1"`: {Annotations: priority(1)}, `"priority":"high"`: {Annotations: audience()},
 		`"priority":"NaN"`: {Annotations: audience()}, `"priority":1e400`: {Annotations: audience()},
 		`"priority":null`: {Annotations: audience()}, `"priority":true`: {Annotations: audience()},
+		`"lastModified":5`: {Annotations: audience()}, `"lastModified":null`: {Annotations: audience()},
 	} {
 		t.Run(member, func(t *testing.T) {
 			if want.Annotations != nil && !strings.HasPrefix(member, `"annotations"`) {
@@ -96,7 +97,7 @@ func TestHintsInOtherForms(t *testing.T) {
 			wantItems(t, "resourceTemplates", `{"uriTemplate":"a",`+member+`}`, &mcp.ResourceTemplate{URITemplate: "a", Annotations: want.Annotations})
 		})
 	}
-	for _, wrong := range []string{`"uri":5`, `"uri":"a","name":5`, `"uri":"a","annotations":{"lastModified":5}`} {
+	for _, wrong := range []string{`"uri":5`, `"uri":"a","name":5`} {
 		check.Fails(t, check.Err(readItems[mcp.Resource]("resources", `{`+wrong+`}`)), wrong)
 	}
 }
