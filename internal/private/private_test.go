@@ -1,7 +1,6 @@
 package private
 
 import (
-	"context"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -94,13 +93,4 @@ func TestLock(t *testing.T) {
 		})
 	}
 	wg.Wait()
-}
-
-func TestLockWaitsWithTheContext(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "lock")
-	unlock := check.Value(Lock(t.Context(), path))(t)
-	defer func() { _ = unlock() }()
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	check.Is(t, check.Err(Lock(ctx, path)), context.Canceled)
 }
