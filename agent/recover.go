@@ -30,8 +30,9 @@ type RecoverOptions struct {
 	// PollInterval is how often to ask the store for due runs. Default 1 s.
 	PollInterval time.Duration
 
-	// UntilIdle makes Recover return when nothing is due any more. A run whose process has just died
-	// is due only after [Durable.LeaseTTL].
+	// UntilIdle makes Recover return when nothing is due any more, except runs that wait for another
+	// attempt: they could not be driven here, or processes have died with them. A run whose process has
+	// just died is due only after [Durable.LeaseTTL].
 	UntilIdle bool
 
 	// Wake makes Recover ask the store immediately, for example because a run was begun or replied to in

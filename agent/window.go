@@ -52,7 +52,7 @@ func (d *dialog) windowUse(q *model.Request) *WindowUse {
 		w.systemTokens = model.Tokens(&model.Request{System: q.System}, info)
 	}
 	use.Instructions = w.systemTokens
-	if slices.ContainsFunc(d.agent.opts.Hooks, func(h Hook) bool { return h.BeforeModel != nil }) {
+	if hooks(d.agent.opts.Hooks).at(hasBeforeModel) {
 		*w = window{system: w.system, systemTokens: w.systemTokens} // a hook may have changed anything
 	}
 	n := min(len(q.Messages), len(d.rec.state.History))
