@@ -118,13 +118,15 @@ func (c *sseConn) Send(ctx context.Context, message []byte) error {
 func (c *sseConn) Recv() ([]byte, error) {
 	for {
 		event, err := c.events.Next()
-		switch failure := eventError(err); {
+		switch {
 		case errors.Is(err, io.EOF):
 			return nil, io.EOF
-		case errors.Is(failure, transport.ErrMessageTooLarge):
-			return nil, &transport.MessageError{Err: failure}
 		case err != nil:
-			return nil, failure
+			err = eventError(err)
+			if errors.Is(err, transport.ErrMessageTooLarge) {
+				err = &transport.MessageError{Err: err}
+			}
+			return nil, err
 		case event.Type == "message" && len(event.Data) > 0:
 			return event.Data, nil
 		}
