@@ -2,7 +2,6 @@ package sampling
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -66,32 +65,6 @@ func TestUsageThatCannotBeTrue(t *testing.T) {
 			check.Equal(t, fmt.Sprintf("%s for a reply of %d bytes", r.usage, len(tt.reply)), s.governor.allServers.charges[0].spent, r.want)
 		}
 	}
-}
-
-// After a long request breaks off, other servers keep their share, and its own server keeps a part.
-func TestLostRequestsLeaveTheRest(t *testing.T) {
-	long := fmt.Sprintf(`{"messages":[{"role":"user","content":{"type":"text","text":%q}}],"maxTokens":100}`, strings.Repeat("word ", 80_000))
-	broken := true
-	h := newHost(t, func(w http.ResponseWriter, r *http.Request) {
-		if broken {
-			brokenOff(w, r)
-		} else {
-			answering(plainAnswer)(w, r)
-		}
-	})
-	s := h.sampler(t, nil)
-	for lost := 0; ; lost++ {
-		err := ask(t, s.ForServer("evil"), long)
-		if errors.Is(err, mcp.ErrRejected) {
-			wantRefusal(t, err, kindBudget)
-			check.Equal(t, "for each that was lost", s.governor.allServers.charges[0].spent, usage{Input: 400_032 / 4, Output: 100, Estimated: true})
-			check.That(t, lost > 0, "got none lost")
-			break
-		}
-	}
-	broken = false
-	check.NoError(t, ask(t, s.ForServer("good"), hi), "another server")
-	check.NoError(t, ask(t, s.ForServer("evil"), hi), "a small request of the same server")
 }
 
 // The sampler ends the text at the server's stop sequence; the host's count comes after it.
