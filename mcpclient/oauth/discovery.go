@@ -15,6 +15,9 @@ import (
 // requests (Transport, AuthTransport, AllowPrivate, Logger), so opts and Grant may be nil. The error
 // matches [ErrNoAuthorization] if the server names none, and [ErrUntrusted] if a check fails.
 func Discover(ctx context.Context, serverURL string, opts *Options) (issuers []string, err error) {
+	if opts != nil {
+		opts = &Options{Transport: opts.Transport, AuthTransport: opts.AuthTransport, AllowPrivate: opts.AllowPrivate, Logger: opts.Logger}
+	}
 	t, err := newTransport(serverURL, opts)
 	if err != nil {
 		return nil, err

@@ -175,7 +175,9 @@ func TestOtherAuthenticationIsLeftAlone(t *testing.T) {
 func TestDiscover(t *testing.T) {
 	w := newWorld(t)
 	w.supported = []string{"read", "write"}
-	check.Same(t, "", check.Value(Discover(t.Context(), serverURL, w.options()))(t), []string{issuerOne})
+	opts := w.options()
+	opts.RequireDPoP = true // without the key: it is not an option for requests
+	check.Same(t, "", check.Value(Discover(t.Context(), serverURL, opts))(t), []string{issuerOne})
 	w.set(func() { w.pages["mcp.test/.well-known/oauth-protected-resource/mcp"] = http.NotFound })
 	check.Is(t, check.Err(Discover(t.Context(), serverURL, w.options())), ErrNoAuthorization)
 	ended, cancel := context.WithCancel(t.Context())
