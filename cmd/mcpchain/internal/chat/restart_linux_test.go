@@ -48,7 +48,7 @@ func TestFileBesideTheDemoModel(t *testing.T) {
 	o.check(t, o.stdout, 0, "The file "+mine+" is not used: ")
 }
 
-// A server that cannot be reached at the start joins later, and the person is told.
+// A server that cannot be reached at the start joins later, with its instructions, and the person is told.
 func TestServerThatComesLate(t *testing.T) {
 	t.Parallel()
 	address := testenv.FreeAddress(t)
@@ -60,7 +60,8 @@ func TestServerThatComesLate(t *testing.T) {
 	defer web.Close()
 	go func() { _ = web.Serve(listener) }()
 	p.await(p.stderr, "the server late is there now; the next question can use its tools")
-	p.ask("What is 17 plus 25?", p.stdout, "17 + 25 = 42")
+	p.ask("What is 17 plus 25?", p.stderr, "server late tells the model: Tools for trying things out")
+	p.await(p.stdout, "17 + 25 = 42")
 }
 
 // The first program connects to a lazy server and keeps its list of tools. The next one connects at the first call.

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/adapter/approval"
@@ -26,6 +27,7 @@ type connections struct {
 	failures   *person.Failures
 	makeAgent  func(context.Context) error // with what the servers offer the model now
 	toolset    *adapter.Toolset
+	joined     atomic.Bool // a server was added since the agent was made, other than at the person's request
 }
 
 // connect connects to the servers, and reports those that cannot be used. It asks the person to
@@ -107,6 +109,7 @@ func (c *connections) onChange(e adapter.Event) {
 	case adapter.ServerAdded:
 		c.configured.health.set(e.Server, nil)
 		if !c.configured.health.isConnecting(e.Server) { // else the command says so
+			c.joined.Store(true)
 			c.screen.Note(screen.Faint, "the server %s is there now; the next question can use its tools", e.Server)
 		}
 	}

@@ -1,6 +1,7 @@
 package talk
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,8 +20,15 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// askModel asks the agent a question. It reports failures, but not the end of the program.
+// askModel asks the agent a question, after it got the instructions and skills of servers that have joined. It reports
+// failures, but not the end of the program.
 func (s *Session) askModel(ctx context.Context, question run.Message) error {
+	if s.connections.joined.Swap(false) {
+		if err := s.makeAgent(ctx); err != nil {
+			s.connections.joined.Store(true)
+			return s.report(cmp.Or(context.Cause(ctx), err))
+		}
+	}
 	s.views.attachContext(&question)
 	return s.showTurn(ctx, []run.Message{question}, s.conversation.events(ctx, question))
 }
