@@ -115,24 +115,6 @@ func TestCloseDropsNotifications(t *testing.T) {
 	})
 }
 
-// If a connection ends right after the handshake, either Connect fails or the client has ended.
-func TestConnectionEndsAsConnectReturns(t *testing.T) {
-	for range 2000 {
-		synctest.Test(t, func(t *testing.T) {
-			transport, p := newPeer(t)
-			go func() {
-				p.handshake()
-				_ = p.conn.Close()
-			}()
-			o := modern()
-			if c, err := mcpclient.Connect(t.Context(), transport, &o); err == nil {
-				synctest.Wait()
-				check.Equal(t, "done", isDone(c), true)
-			}
-		})
-	}
-}
-
 // slowError takes a second to compare itself with [mcpclient.ErrClosed], the first time.
 type slowError struct{ asked atomic.Bool }
 

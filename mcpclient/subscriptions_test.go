@@ -362,18 +362,6 @@ func TestSubscribeAfterSilence(t *testing.T) {
 	})
 }
 
-// A new session restores the subscriptions of the former one.
-func TestNewSessionWatches(t *testing.T) {
-	watching(t, func(t *testing.T, c *mcpclient.Client, s *sessionServer) {
-		sub := subscribed(t, t.Context(), c, onResources("file:///a"))
-		s.forget()
-		s.seen()
-		ping(t, t.Context(), c)
-		has(t, s.seen(), "resources/subscribe s-2 2025-11-25", true)
-		wantChanges(t, sub, stale)
-	})
-}
-
 // If the resources cannot be watched in a new session, their subscription says so, and calls continue.
 func TestNewSessionCannotWatch(t *testing.T) {
 	watching(t, func(t *testing.T, c *mcpclient.Client, s *sessionServer) {

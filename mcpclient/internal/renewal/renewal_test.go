@@ -112,16 +112,6 @@ func TestRenewalExits(t *testing.T) {
 	})
 }
 
-// The end of a renewal has the reading of a clock that is never set.
-func TestClockJumps(t *testing.T) {
-	r := New(nil, func() bool { return false })
-	running := new(renewal)
-	r.current.Store(running)
-	if r.finished(running); r.ended == r.ended.Round(0) { // which takes out that reading
-		t.Errorf("%v is of the clock on the wall only", r.ended)
-	}
-}
-
 type valueKey struct{}
 
 // The values of who asked for a renewal hold in it, but it stays a renewal.

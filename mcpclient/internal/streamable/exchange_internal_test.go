@@ -14,20 +14,6 @@ func messageThat(awaitsAnswer bool) *message {
 	return &message{sent: new(wire.Message), awaitsAnswer: awaitsAnswer}
 }
 
-// An exchange has the values of its caller, and ends with it.
-func TestExchangeIsItsContext(t *testing.T) {
-	type key struct{}
-	caller, leave := context.WithCancel(context.WithValue(t.Context(), key{}, "a"))
-	e := &exchanges{done: make(chan struct{})}
-	x := e.begin(caller, messageThat(false))
-	defer x.end()
-	check.Equal(t, "value", x.Value(key{}), any("a"))
-	check.NoError(t, x.Err())
-	leave()
-	<-x.Done()
-	check.Fails(t, e.begin(caller, messageThat(false)).Err(), "an exchange of a caller who has left")
-}
-
 // An exchange that begins too late is over at once, and one that ends twice ends once.
 func TestLateExchanges(t *testing.T) {
 	late := func(e *exchanges, asks bool) error {
@@ -43,27 +29,6 @@ func TestLateExchanges(t *testing.T) {
 	e.close()
 	check.Fails(t, late(e, false), "after the end")
 	check.Equal(t, "exchanges", len(e.open), 0)
-}
-
-// Exchanges end in any order; the end of the connection ends what is left.
-func TestExchangesEndInAnyOrder(t *testing.T) {
-	const n = 4
-	for first := range n {
-		e := &exchanges{done: make(chan struct{})}
-		var all [n]*exchange
-		for i := range all {
-			all[i] = e.begin(t.Context(), messageThat(true))
-		}
-		all[first].end()
-		all[(first+2)%n].end()
-		check.Equal(t, "exchanges", len(e.open), n-2)
-		e.endCalls()
-		for i, x := range all {
-			check.Fails(t, x.Err(), "exchange", i, "after the end of", first)
-			x.end()
-		}
-		check.Equal(t, "exchanges", len(e.open), 0)
-	}
 }
 
 // stuck is a body that says nothing until the exchange ends.
