@@ -22,7 +22,8 @@ import (
 // maxGrants bounds the grants of all users. Each has at most one connection.
 const maxGrants = 2000
 
-// idleAfter is how long a connection without a call stays open. The next use reconnects with the stored token.
+// idleAfter is how long a connection stays open without a call, and without a change that windows of its user show. The
+// next use reconnects with the stored token.
 const idleAfter = time.Hour
 
 // Options configure an Access. Store, Callback and Changed must be set.
@@ -33,8 +34,8 @@ type Options struct {
 	Tools    *adapter.Options // for each connection
 	Logger   *slog.Logger     // default: [slog.Default]
 
-	// Changed is called, on a goroutine of the Access, when the state of a user's server has
-	// changed. signedIn reports whether the user has just signed in.
+	// Changed is called when the state of a user's server has changed: by SignOut, or on a goroutine of the Access after a
+	// sign-in. signedIn reports whether the user has just signed in.
 	Changed func(ctx context.Context, user, server string, signedIn bool)
 }
 
@@ -146,14 +147,16 @@ func (s *source) Catalog(p profile.Profile) *adapter.Catalog {
 	return s.access.noTools.Catalog(p)
 }
 
-// Connect connects to the servers that were not tried for the user. It uses the token of an earlier sign-in, if there
-// is one. [Access.Status] then has the states.
+// Connect connects to the servers that were not tried for the user, or failed at least a minute ago, concurrently. It
+// uses the token of an earlier sign-in, if there is one. [Access.Status] then has the states.
 func (a *Access) Connect(ctx context.Context, user string) {
+	var all sync.WaitGroup
 	for _, s := range a.opts.Servers {
-		if g, err := a.grant(user, s.Name); err == nil && g.status().State == Untried {
-			g.connect(ctx)
+		if g, err := a.grant(user, s.Name); err == nil && g.isDue() {
+			all.Go(func() { g.connect(ctx) })
 		}
 	}
+	all.Wait()
 }
 
 // Status returns the user's state at each server.

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -98,6 +99,38 @@ func TestStopBesideAConnection(t *testing.T) {
 	close(goOn)
 	connecting.Wait()
 	check.Equal(t, "state", a.Status("Ada")[0].State, Ready)
+}
+
+// TestConnectAgain connects to a server beside a slow one, and again after it was down.
+func TestConnectAgain(t *testing.T) {
+	a, asked, goOn := slow(t)
+	var isUp atomic.Bool
+	tried, shop := make(chan struct{}), sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return tryout.NewServer() }, &sdk.StreamableHTTPOptions{Stateless: true})
+	try := sync.OnceFunc(func() { close(tried) })
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if try(); !isUp.Load() {
+			w.WriteHeader(http.StatusTeapot)
+			return
+		}
+		shop.ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	defer a.Close() // first
+	a.opts.Servers = append(a.opts.Servers, &config.Server{Name: "shop", Transport: &mcpclient.HTTP{URL: server.URL}})
+	var connecting sync.WaitGroup
+	connecting.Go(func() { a.Connect(t.Context(), "Ada") })
+	<-asked
+	<-tried
+	close(goOn)
+	connecting.Wait()
+	states := func() []State { return []State{a.Status("Ada")[0].State, a.Status("Ada")[1].State} }
+	check.Same(t, "states", states(), []State{Ready, Failing})
+	isUp.Store(true)
+	a.Connect(t.Context(), "Ada")
+	check.Same(t, "states at once", states(), []State{Ready, Failing})
+	check.Value(a.grant("Ada", "shop"))(t).tried = time.Now().Add(-retryAfter)
+	a.Connect(t.Context(), "Ada")
+	check.Same(t, "states later", states(), []State{Ready, Ready})
 }
 
 // TestStopWhileConnecting has a user stop the turn that connects to a server. The next turn tries again.

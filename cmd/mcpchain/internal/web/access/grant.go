@@ -18,8 +18,12 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/oauth"
 )
 
-// connectTime bounds connecting to a server, because a user waits for it.
-const connectTime = 20 * time.Second
+// connectTime bounds connecting to a server, because a user waits for it. After a failure a turn tries again, but not
+// before retryAfter.
+const (
+	connectTime = 20 * time.Second
+	retryAfter  = time.Minute
+)
 
 // grant is the authorization of one user at one server, with its connection.
 type grant struct {
@@ -38,6 +42,7 @@ type grant struct {
 	scopes  []string         // that the token lacks, according to refused calls
 	attempt *attempt         // the sign-in in progress, or nil
 	used    time.Time        // when the grant was last used
+	tried   time.Time        // when it was last tried to connect
 	calls   int              // number of calls in progress
 }
 
@@ -133,6 +138,13 @@ func Unmatched(s adapter.ServerStatus) string {
 	return hosttext.Line("has no tool "+strings.Join(s.Unmatched, ", ")+", which the file allows or leaves out", 500)
 }
 
+// isDue reports whether a turn has to connect to the server.
+func (g *grant) isDue() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.state == Untried || g.state == Failing && time.Since(g.tried) >= retryAfter
+}
+
 // setState sets the state, and the reason for it.
 func (g *grant) setState(state State, err error) {
 	g.mu.Lock()
@@ -177,6 +189,7 @@ func (g *grant) connect(ctx context.Context) {
 	defer cancel()
 	g.mu.Lock()
 	ends := g.ends
+	g.tried = time.Now()
 	g.mu.Unlock()
 	servers, _ := adapter.FromConfig([]config.Server{*g.server})
 	tools, err := adapter.Open(limited, servers, g.toolOptions())
