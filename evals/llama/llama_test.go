@@ -132,8 +132,12 @@ func (s scripted) complete(w http.ResponseWriter, q *asked) {
 				call(name, map[bool]string{true: `{}`, false: `{"n":1}`}[s.fault == "arguments"])
 			}
 		}
-		if last.Content == tiny.Think && s.kind == llamacpp {
+		switch {
+		case last.Content != tiny.Think:
+		case s.kind == llamacpp:
 			thought = tiny.Thought
+		default: // it has no parser for the model
+			text = "<think>" + tiny.Thought + "</think>" + text
 		}
 	}
 	s.write(w, q.Stream, text, thought, finish, calls)
@@ -198,7 +202,7 @@ func TestServers(t *testing.T) {
 	const wanted = `^(chat|stream|length|calls.*|agent|structured|sampling|reasoning.*|overflow|connections|responses)$`
 	for kind, want := range map[string]string{
 		llamacpp: "responses",
-		ollama:   "calls/required structured reasoning reasoning/echo overflow responses",
+		ollama:   "calls/required structured reasoning/echo overflow responses",
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			failed, skipped, err := outcomes(t, scripted{kind: kind}, wanted)
