@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"encoding/json"
 	"strings"
+
+	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // OAuth is what a file says about the sign-in to a server.
@@ -41,8 +44,8 @@ var unsupportedOAuth = map[string]string{
 const noEndpoints = "the server names its authorization server; remove the key if that is the one you mean"
 
 // oauth reads the settings of a sign-in: an object, or true for one with the server's own settings.
-// It returns nil without a sign-in, also for "enabled": false of Gemini CLI.
-func (s *settings) oauth() *OAuth {
+// It returns nil without a sign-in, also for "enabled": false of Gemini CLI. A transport with a token is a mistake.
+func (s *settings) oauth(t transport.Transport) *OAuth {
 	m, ok := s.node["oauth"]
 	if !ok {
 		return nil
@@ -59,6 +62,9 @@ func (s *settings) oauth() *OAuth {
 	}
 	if o.ClientSecret != "" && o.ClientID == "" {
 		s.noteMistake(m.line, key, "has a client secret and no client id")
+	}
+	if h, remote := t.(*mcpclient.HTTP); remote && h.Header.Get("Authorization") != "" && s.isKnown(h.Header.Get("Authorization")) {
+		s.noteMistake(m.line, key, "does not go with the header Authorization: a request has one of them")
 	}
 	if !s.d.signIn && len(m.value.members) > 0 {
 		s.noteUnsupported(m.line, key, "not supported: this program does not sign in by the file")

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
@@ -77,10 +76,7 @@ func (s *settings) read(server *Server) {
 	server.Revision = s.revision()
 	server.Start = s.start()
 	server.Timeout = s.timeout()
-	server.OAuth = s.oauth()
-	if h, remote := server.Transport.(*mcpclient.HTTP); remote && server.OAuth != nil && h.Header.Get("Authorization") != "" {
-		s.noteMistake(s.node["oauth"].line, s.keyPath("oauth"), "does not go with the header Authorization: a request has one of them")
-	}
+	server.OAuth = s.oauth(server.Transport)
 	server.EnvFile = s.string("envFile")
 	server.Allow, server.Deny = s.tools()
 	if s.unsupported != nil {
