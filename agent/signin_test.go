@@ -165,13 +165,6 @@ func TestSignInAfterALostAnswer(t *testing.T) {
 	}
 }
 
-func TestSignInIsRefused(t *testing.T) {
-	g := newGate(t)
-	no := func(_ context.Context, q *run.Question) (run.Reply, error) { return q.Decline(), nil }
-	a := g.process(t, eras[1], play(uses(toolCall("1", "echo", "{}")), says("done")), agent.Options{Person: agent.Person{Reply: no}})
-	check.Same(t, "result", lines(mustRun(t, a, human("go")).Messages)[2], `tool: 1/echo→"Error: the user did not sign in at the tool's server. Nothing was done."`)
-}
-
 // A person who says to have signed in, and has not, is not asked without end.
 func TestSignInThatDoesNotHelp(t *testing.T) {
 	g, asked := newGate(t), 0

@@ -63,12 +63,6 @@ func byVersion(a, b string) int {
 	return slices.Compare(versions[0][:], versions[1][:])
 }
 
-func TestByVersion(t *testing.T) {
-	folders := []string{"../testdata/v10", "../testdata/v1.10", "../testdata/v2", "../testdata/v1.2", "../testdata/v1"}
-	slices.SortFunc(folders, byVersion)
-	check.Equal(t, "", fmt.Sprint(folders), "[../testdata/v1 ../testdata/v1.2 ../testdata/v1.10 ../testdata/v2 ../testdata/v10]")
-}
-
 // TestPresentVersion reads the directory of the present version and writes the same bytes.
 func TestPresentVersion(t *testing.T) {
 	for _, name := range []string{"run", "members"} {

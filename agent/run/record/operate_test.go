@@ -180,16 +180,22 @@ func importBesideOthers(t *testing.T) {
 	}
 }
 
-// TestImportTwice imports a run twice at the same time: the second import begins before each call of the first, and
-// stops before each of its own until the first has ended. One of them succeeds, and the run is whole.
-func TestImportTwice(t *testing.T) {
+// exported is a run with a blob and a reply, and its export.
+func exported(t *testing.T) (*ledgertest.Draft, string) {
 	from, key := record.NewMemory(), run.Key{ID: "one"}
 	d, lease := ledgertest.Create(t, from, key, ledgertest.Notes("x", 3)...)
 	check.Must(t, d.Append(t.Context(), from, lease, ledgertest.Question("q")))
 	check.Must(t, from.PutBlob(t.Context(), lease, "blob", []byte("data")))
 	check.Must(t, from.Reply(t.Context(), key, []run.Reply{{Question: "q", Action: run.ActionDecline}}))
-	var out bytes.Buffer
+	var out strings.Builder
 	check.Must(t, record.Export(t.Context(), from, key, &out))
+	return d, out.String()
+}
+
+// TestImportTwice imports a run twice at the same time: the second import begins before each call of the first, and
+// stops before each of its own until the first has ended. One of them succeeds, and the run is whole.
+func TestImportTwice(t *testing.T) {
+	d, out := exported(t)
 	for n := range 25 {
 		into, began, stopped, resume, other := record.NewMemory(), false, make(chan bool, 2), make(chan bool), make(chan error, 1)
 		load := func(before int, do func()) error {
@@ -198,7 +204,7 @@ func TestImportTwice(t *testing.T) {
 					do()
 				}
 				return c.Do()
-			}), bytes.NewReader(out.Bytes())))
+			}), strings.NewReader(out)))
 		}
 		err := load(n/5, func() {
 			began = true
@@ -210,7 +216,7 @@ func TestImportTwice(t *testing.T) {
 			second := <-other
 			check.That(t, (err == nil) != (second == nil), "%d: got %v and %v, want one success", n, err, second)
 		}
-		log := check.Value(into.Load(t.Context(), key))(t)
+		log := check.Value(into.Load(t.Context(), d.Head().Key))(t)
 		check.That(t, len(log.Records) == len(d.Records) && len(log.Replies) == 1 && log.Head.Due(time.Now()), "%d: got %+v", n, log.Head)
 	}
 }
@@ -220,19 +226,14 @@ var errInterrupted = errors.New("interrupted")
 // TestDeleteInterruptedImport deletes what an import has left, but not what one may be working on.
 func TestDeleteInterruptedImport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		from, key := record.NewMemory(), run.Key{ID: "one"}
-		d, lease := ledgertest.Create(t, from, key, ledgertest.Notes("x", 3)...)
-		check.Must(t, d.Append(t.Context(), from, lease, ledgertest.Question("q")))
-		check.Must(t, from.PutBlob(t.Context(), lease, "blob", []byte("data")))
-		var out bytes.Buffer
-		check.Must(t, record.Export(t.Context(), from, key, &out))
+		_, out := exported(t)
 		into := ledgertest.Watch(record.NewMemory(), func(c *ledgertest.Call) error {
 			if c.Method == "put" {
 				return errInterrupted
 			}
 			return c.Do()
 		})
-		check.Is(t, check.Err(record.Import(t.Context(), into, &out)), errInterrupted)
+		check.Is(t, check.Err(record.Import(t.Context(), into, strings.NewReader(out))), errInterrupted)
 		wantDeleted(t, into, record.Query{}, 0)
 		time.Sleep(25 * time.Hour)
 		wantDeleted(t, into, record.Query{}, 1)
