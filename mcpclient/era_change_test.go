@@ -349,7 +349,7 @@ func TestRefusedRevisionThatIsSpoken(t *testing.T) {
 	}
 }
 
-// A subscription outlives any number of updates, at each of which an instance refuses the revision that it lists.
+// A subscription outlives any number of updates; at each of them an instance refuses the revision that it lists.
 func TestSubscriptionRefusedAtEachUpdate(t *testing.T) {
 	withChangingServer(t, mcp.Revision20260728, mcpclient.Options{}, func(t *testing.T, c *mcpclient.Client, a *changingServer) {
 		var refuses atomic.Bool
