@@ -241,7 +241,7 @@ func (o *options) writeJUnit(lines []*results.Line) error {
 // report reports a trial that did not pass. source follows its number, and may be empty.
 func report(notes io.Writer, l *results.Line, source string) {
 	if l.Outcome != results.Pass {
-		fmt.Fprintf(notes, "%s %s/%s %d%s: %s\n", l.Outcome, l.Suite, l.Task, l.Trial, source, l.Reason)
+		fmt.Fprintf(notes, "%s %s/%s %d%s: %s\n", l.Outcome, l.Suite, l.Task, l.Trial, source, hosttext.Escape(l.Reason))
 	}
 }
 

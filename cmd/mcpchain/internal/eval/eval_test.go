@@ -194,3 +194,10 @@ func TestKept(t *testing.T) {
 	got = notes("-trials", "2")
 	check.That(t, strings.Contains(got, "2 of 4 trials are from") && strings.Count(got, "(from r.jsonl)") == 1, "half of them are kept: got %s", got)
 }
+
+// The reason of a server or a model cannot control the terminal.
+func TestReason(t *testing.T) {
+	var b strings.Builder
+	report(&b, &results.Line{Suite: "s", Task: "a", Outcome: results.Fail, Reason: "two\nlines\x1b[2J"}, "")
+	check.Equal(t, "", b.String(), "fail s/a 0: two\nlines\\x1b[2J\n")
+}
