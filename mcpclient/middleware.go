@@ -50,7 +50,8 @@ type Handler func(ctx context.Context, r *Request) (json.RawMessage, error)
 // stream. It does not see requests that are not sent, because the server lacks the capability or
 // the answer is in the cache. It does not see messages that end or answer others: notices of
 // cancellation, the tasks/cancel of a call [WithTask] that ended before its task, the answers to
-// the server's requests. And it does not see the pings of [Timeouts.KeepAlive].
+// the server's requests. And it does not see pings of the client itself: of [Timeouts.KeepAlive], and
+// one that tells a server without a standalone stream from a lost session.
 //
 // Server middleware sees each question for a handler once: a request of the legacy era, or an
 // entry of a modern input round. [mcp.OriginFrom] tells its origin.
