@@ -13,7 +13,7 @@ import (
 type OAuth struct {
 	ClientID     string   // a client that is registered already; "": register one
 	ClientSecret string   // "": a public client
-	Scopes       []string // to request; nil: those that the server names
+	Scopes       []string // as Options.Scopes of package oauth; nil: those that the server names
 	CallbackPort int      // the port of the redirect URI on this machine; 0: any
 }
 
