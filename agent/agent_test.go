@@ -20,6 +20,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/bound"
 	"github.com/mcpchain/mcpchain/internal/check"
+	"github.com/mcpchain/mcpchain/internal/replydata"
 )
 
 func TestSystemMessages(t *testing.T) {
@@ -59,7 +60,7 @@ func describe(e agent.Event) string {
 	case *agent.ToolEnd:
 		return fmt.Sprintf("turn %d: tool %s (%s) ends: %s", e.Turn, e.Name, e.ID, e.Result.Text)
 	case *agent.Replied:
-		r, err := e.Question.ElicitResult(e.Reply)
+		r, err := replydata.ElicitResult(e.Question.Elicit, string(e.Reply.Action), e.Reply.Content)
 		if err != nil {
 			return err.Error()
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/bound"
 	"github.com/mcpchain/mcpchain/internal/ledger"
+	"github.com/mcpchain/mcpchain/internal/replydata"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -49,7 +50,7 @@ func (h *heldQuestions) elicit(
 	case err != nil:
 		return nil, err
 	case reply != nil:
-		return ask.ElicitResult(*reply)
+		return replydata.ElicitResult(ask.Elicit, string(reply.Action), reply.Content)
 	case h.rec.writer.hold == nil && h.questions.replyFunc() == nil:
 		h.rec.show(&Warning{Text: fmt.Sprintf(notAsked, server, cmp.Or(ask.Tool, "one of its tools"))})
 	}

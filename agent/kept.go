@@ -68,7 +68,7 @@ type longResult struct {
 
 // shorten shortens a result that is too long, and returns the long result to store. It returns other
 // results as they are, and nil: results of sub-agents, of read_result and of calls without a tool,
-// results above record.MaxBlob, and all results if there is no store for them or no room for another
+// results above ledger.MaxBlob, and all results if there is no store for them or no room for another
 // tool.
 func (r *results) shorten(j *job, result *adapter.Result) (*adapter.Result, *longResult) {
 	text := cmp.Or(result.Full, result.Text)
@@ -76,7 +76,7 @@ func (r *results) shorten(j *job, result *adapter.Result) (*adapter.Result, *lon
 	if result.Tool == nil || r.agent.reader.isReader(result.Tool) {
 		return result, nil
 	}
-	if len(text) <= tokens || len(text) > record.MaxBlob { // a token has at least a byte
+	if len(text) <= tokens || len(text) > ledger.MaxBlob { // a token has at least a byte
 		return result, nil
 	}
 	var call ledger.Call

@@ -11,6 +11,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/internal/ledger"
+	"github.com/mcpchain/mcpchain/internal/replydata"
 )
 
 // openQuestions opens the questions of a run, and closes them with their replies. It asks nobody
@@ -163,7 +164,7 @@ func elicitValue(q *run.Question, reply run.Reply) (json.RawMessage, error) {
 	if q.Elicit == nil {
 		return nil, nil
 	}
-	result, err := q.ElicitResult(reply)
+	result, err := replydata.ElicitResult(q.Elicit, string(reply.Action), reply.Content)
 	if err != nil {
 		return nil, err
 	}

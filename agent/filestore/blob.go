@@ -17,6 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/internal/subject"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // Data that is too long for a record has a file of its own: blobs/<hash of the tenant>/<hash of
@@ -113,7 +114,7 @@ func (s *directory) readChecked(path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if size < int64(blobHeadSize) || size > 2*record.MaxBlob {
+	if size < int64(blobHeadSize) || size > 2*ledger.MaxBlob {
 		return nil, fmt.Errorf("%s has %d bytes: %w", path, size, record.ErrCorrupt)
 	}
 	all := make([]byte, size)

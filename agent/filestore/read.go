@@ -128,7 +128,8 @@ func (s *directory) LoadCurrent(ctx context.Context, key run.Key) (*record.Log, 
 	if err != nil {
 		return nil, err
 	}
-	return log.Current(), nil
+	log.Records = ledger.Current(log.Head, log.Records)
+	return log, nil
 }
 
 // readCurrent reads a file from its last snapshot on, or all of it if the offset is unknown, or if a

@@ -1,15 +1,14 @@
 package run
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"time"
 
-	"github.com/mcpchain/mcpchain/internal/inquiry"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/internal/replydata"
 	"github.com/mcpchain/mcpchain/internal/schema"
 	"github.com/mcpchain/mcpchain/mcpclient/forms"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -73,7 +72,7 @@ func (q *Question) check(r Reply) error {
 		return fmt.Errorf("scope %.100q is not one of an approval", r.Scope)
 	case len(r.Arguments) > 0 && (q.Kind != QuestionApproval && q.Kind != QuestionSampling || r.Action != ActionAllow):
 		return errors.New("arguments are for a call or a completion that is allowed")
-	case len(r.Arguments) > 0 && !isObject(r.Arguments):
+	case len(r.Arguments) > 0 && !replydata.IsObject(r.Arguments):
 		return errors.New("arguments are not a JSON object")
 	case len(r.Content) > 0 && (q.Kind != QuestionForm || r.Action != ActionAccept):
 		return errors.New("content is for a form that is accepted")
@@ -89,10 +88,10 @@ func (q *Question) check(r Reply) error {
 	case QuestionApproval:
 		return q.checkArguments(r.Arguments)
 	case QuestionForm, QuestionURL:
-		_, err := q.ElicitResult(r)
+		_, err := replydata.ElicitResult(q.Elicit, string(r.Action), r.Content)
 		return err
 	case QuestionSampling:
-		_, err := r.SamplingParams()
+		_, err := replydata.SamplingParams(r.Arguments)
 		return err
 	}
 	return nil
@@ -112,45 +111,6 @@ func (q *Question) checkArguments(arguments json.RawMessage) error {
 		return fmt.Errorf("the arguments are not as the tool wants them: %w", err)
 	}
 	return nil
-}
-
-// SamplingParams returns the sampling request by which the person replaced the server's, or nil.
-func (r Reply) SamplingParams() (*mcp.CreateMessageParams, error) {
-	if len(r.Arguments) == 0 {
-		return nil, nil
-	}
-	params := new(mcp.CreateMessageParams)
-	if err := json.Unmarshal(r.Arguments, params); err != nil {
-		return nil, fmt.Errorf("arguments are not a sampling request: %w", err)
-	}
-	if len(params.Messages) == 0 {
-		return nil, errors.New("arguments have no messages")
-	}
-	return params, inquiry.CheckMessages(params.Messages)
-}
-
-func isObject(raw json.RawMessage) bool {
-	return json.Valid(raw) && bytes.TrimLeft(raw, " \t\r\n")[0] == '{'
-}
-
-// ElicitResult returns the reply to a question of a server ([QuestionForm], [QuestionURL]) in the form
-// that the server gets: checked, and with defaults filled in. Integers keep all their digits.
-func (q *Question) ElicitResult(r Reply) (*mcp.ElicitResult, error) {
-	if q.Elicit == nil {
-		return nil, fmt.Errorf("a question of kind %q has no form and no URL", q.Kind)
-	}
-	result := &mcp.ElicitResult{Action: string(r.Action)}
-	if len(r.Content) > 0 {
-		if !isObject(r.Content) {
-			return nil, errors.New("content is not a JSON object")
-		}
-		d := json.NewDecoder(bytes.NewReader(r.Content))
-		d.UseNumber()
-		if err := d.Decode(&result.Content); err != nil {
-			return nil, err
-		}
-	}
-	return forms.Complete(q.Elicit, result)
 }
 
 // Allow returns a reply that lets a call run ([QuestionApproval]) or lets a server have a

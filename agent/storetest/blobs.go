@@ -70,9 +70,9 @@ func blobsBounded(t *trial) {
 			t.Errorf("the name %q was taken", name)
 		}
 	}
-	data := make([]byte, record.MaxBlob+2<<10)
+	data := make([]byte, ledger.MaxBlob+2<<10)
 	t.wantError("a blob that is too large", t.store.PutBlob(t.Context(), lease, "a", data), record.ErrTooLarge)
-	data = data[:record.MaxBlob-4<<10]
+	data = data[:ledger.MaxBlob-4<<10]
 	for _, name := range []string{"a", "b", "c", "d"} {
 		t.wantError("put "+name, t.store.PutBlob(t.Context(), lease, name, data), nil)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 )
 
@@ -50,7 +51,7 @@ func blobsNameRun(t *trial) {
 	lease := t.create(begin(key), held)
 	errs := map[string]error{
 		"put without a lease":    t.store.PutBlob(t.Context(), record.Lease{Key: key, Epoch: lease.Epoch + 1}, "kept-1", nil),
-		"put what is too large":  t.store.PutBlob(t.Context(), lease, "kept-1", make([]byte, record.MaxBlob+2<<10)),
+		"put what is too large":  t.store.PutBlob(t.Context(), lease, "kept-1", make([]byte, ledger.MaxBlob+2<<10)),
 		"load what was not kept": errorOf(t.store.Blob(t.Context(), key, "kept-1")),
 		"load from no run":       errorOf(t.store.Blob(t.Context(), run.Key{Tenant: "other", ID: key.ID}, "kept-1")),
 	}

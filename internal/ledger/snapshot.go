@@ -3,6 +3,7 @@ package ledger
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/mcpchain/mcpchain/agent/run"
 )
@@ -51,6 +52,12 @@ func snapshotState(c Change) json.RawMessage {
 		return n.Snapshot
 	}
 	return nil
+}
+
+// Current returns the records of a run from its last snapshot on, all if there is none.
+func Current(head run.Head, records []run.Record) []run.Record {
+	at := slices.IndexFunc(records, func(r run.Record) bool { return r.Seq == head.Snapshot })
+	return records[max(at, 0):]
 }
 
 // Begins reports whether r may be the first record of a run: number 1, or a snapshot if earlier

@@ -307,6 +307,9 @@ func DigestOf(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
+// MaxBlob bounds a result that is stored beside the records of its run, in bytes.
+const MaxBlob = 32 << 20
+
 // CheckKept verifies the data that a store returned for a stored result.
 func CheckKept(k *run.Kept, data []byte) error {
 	if got := DigestOf(data); got != k.Digest {

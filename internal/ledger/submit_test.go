@@ -14,6 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/ledger"
+	"github.com/mcpchain/mcpchain/internal/replydata"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -181,7 +182,7 @@ func TestCheckAnswer(t *testing.T) {
 // TestElicited keeps all digits of an integer.
 func TestElicited(t *testing.T) {
 	q := &run.Question{ID: "1", Kind: run.QuestionForm, Elicit: form()}
-	r, err := q.ElicitResult(run.Reply{Question: "1", Action: run.ActionAccept, Content: json.RawMessage(`{"city":"x","n":9007199254740993}`)})
+	r, err := replydata.ElicitResult(q.Elicit, string(run.ActionAccept), json.RawMessage(`{"city":"x","n":9007199254740993}`))
 	want := map[string]any{"city": "x", "n": int64(9007199254740993)}
 	check.That(t, err == nil && cmp.Equal(r.Content, want), "got %v, %v, want %v", r, err, want)
 }

@@ -105,9 +105,8 @@ func equalReplies(a, b run.Reply) bool {
 	return err1 == nil && err2 == nil && bytes.Equal(first, second)
 }
 
-// Bounds of the blobs that are stored beside records, in bytes.
+// Bounds of the blobs that are stored beside records, in bytes. [ledger.MaxBlob] is that of one blob.
 const (
-	MaxBlob        = 32 << 20  // one blob
 	maxRunBlobs    = 128 << 20 // all blobs of a run
 	maxTenantBlobs = 4 << 30   // all blobs of a tenant
 )
@@ -126,8 +125,8 @@ func CheckBlob(key run.Key, name string, size, ofRun, ofTenant int64) error {
 	switch {
 	case !isBlobName(name):
 		err = fmt.Errorf("name %.100q has to have 1 to %d lower-case letters, digits and hyphens", name, maxBlobName)
-	case size > MaxBlob+sealRoom:
-		err = fmt.Errorf("%w: blob has %d bytes, and may have %d", ErrTooLarge, size, MaxBlob)
+	case size > ledger.MaxBlob+sealRoom:
+		err = fmt.Errorf("%w: blob has %d bytes, and may have %d", ErrTooLarge, size, ledger.MaxBlob)
 	case ofRun+size > maxRunBlobs+sealRoom:
 		err = fmt.Errorf("%w: with it the run would keep %d bytes, and may keep %d", ErrTooLarge, ofRun+size, maxRunBlobs)
 	case ofTenant+size > maxTenantBlobs:

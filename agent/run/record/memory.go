@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/internal/subject"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // NewMemory returns a store that keeps runs in memory. It is unbounded: delete runs that have
@@ -68,7 +69,8 @@ func (m *memory) LoadCurrent(ctx context.Context, key run.Key) (*Log, error) {
 	if err != nil {
 		return nil, err
 	}
-	return log.Current(), nil
+	log.Records = ledger.Current(log.Head, log.Records)
+	return log, nil
 }
 
 func (m *memory) Append(ctx context.Context, lease Lease, head run.Head, records []run.Record, replies ...run.Reply) error {
@@ -156,8 +158,7 @@ func (m *memory) list(q Query) (heads []run.Head) {
 
 func (m *memory) Prune(ctx context.Context, lease Lease) error {
 	return m.withLease(ctx, "prune", lease, func(r *memoryRun) error {
-		current := (&Log{Head: r.head, Records: r.records}).Current()
-		r.records = slices.Clone(current.Records) // without the memory of those before
+		r.records = slices.Clone(ledger.Current(r.head, r.records)) // without the memory of those before
 		return nil
 	})
 }

@@ -249,8 +249,8 @@ func (k *runKeys) openRecord(seq uint64, r run.Record) (run.Record, error) {
 }
 
 func (s *sealedStore) PutBlob(ctx context.Context, lease Lease, name string, data []byte) error {
-	if len(data) > MaxBlob {
-		return CheckBlob(lease.Key, name, MaxBlob+sealRoom+1, 0, 0)
+	if len(data) > ledger.MaxBlob {
+		return CheckBlob(lease.Key, name, ledger.MaxBlob+sealRoom+1, 0, 0)
 	}
 	box := s.keys.forRun(lease.Key).seal(s.keys.current, "blob", name, data, rand.Text())
 	return s.Store.PutBlob(ctx, lease, name, box)

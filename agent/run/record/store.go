@@ -87,7 +87,7 @@ type Store interface {
 	// PutBlob stores data that is too long for a record under a name, and replaces what was stored
 	// there. Data is durable when it returns nil. A name has 1 to 64 lower-case letters, digits and
 	// hyphens. The error matches [ErrConflict] if the lease is not the latest or the run does not
-	// exist, and [ErrTooLarge] above [MaxBlob], 128 MiB for a run or, approximately, 4 GiB for a tenant.
+	// exist, and [ErrTooLarge] above 32 MiB for a blob, 128 MiB for a run or, approximately, 4 GiB for a tenant.
 	PutBlob(ctx context.Context, lease Lease, name string, data []byte) error
 
 	// Blob returns the data of a name. The caller must not modify it. The error matches
@@ -204,14 +204,4 @@ type Log struct {
 
 	// Replies to open questions, in the order of Head.QuestionIDs.
 	Replies []run.Reply
-}
-
-// Current returns the log without the records before the last snapshot, for implementations of
-// [Store.LoadCurrent]. It does not modify l.
-func (l *Log) Current() *Log {
-	at := slices.IndexFunc(l.Records, func(r run.Record) bool { return r.Seq == l.Head.Snapshot })
-	if at <= 0 {
-		return l
-	}
-	return &Log{Head: l.Head, Records: l.Records[at:], Replies: l.Replies}
 }

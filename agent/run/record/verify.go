@@ -67,7 +67,7 @@ func findDefect(ctx context.Context, store Store, key run.Key) error {
 	if a, b := encodeHead(want), encodeHead(got); !bytes.Equal(a, b) {
 		return fmt.Errorf("run %q: its head is %s, and its records make %s: %w", key.ID, b, a, ErrCorrupt)
 	}
-	if current := log.Current(); len(current.Records) < len(log.Records) {
+	if current := ledger.Current(log.Head, log.Records); len(current) < len(log.Records) {
 		if err := checkSnapshot(current, s); err != nil {
 			return fmt.Errorf("run %q: its snapshot in record %d: %w: %w", key.ID, log.Head.Snapshot, err, ErrCorrupt)
 		}
@@ -76,8 +76,8 @@ func findDefect(ctx context.Context, store Store, key run.Key) error {
 }
 
 // checkSnapshot returns an error if the records from the last snapshot on do not lead to a state.
-func checkSnapshot(current *Log, want *ledger.State) error {
-	s, err := ledger.StateOf(current.Records)
+func checkSnapshot(current []run.Record, want *ledger.State) error {
+	s, err := ledger.StateOf(current)
 	if err != nil {
 		return err
 	}
