@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/mcpchain/mcpchain/agent/internal/billing"
+	"github.com/mcpchain/mcpchain/agent/internal/media"
 	"github.com/mcpchain/mcpchain/agent/model"
 )
 
@@ -49,7 +50,7 @@ func (f *fallback) Info() model.Info {
 		return !slices.ContainsFunc(all, func(i model.Info) bool { return i.Formats == nil || !i.Formats(tools) })
 	}
 	info.Media = func(mimeType string) bool {
-		return !slices.ContainsFunc(all, func(i model.Info) bool { return !i.Accepts(mimeType) })
+		return !slices.ContainsFunc(all, func(i model.Info) bool { return !media.Accepts(i.Media, mimeType) })
 	}
 	info.OtherNames = slices.Clone(info.OtherNames)
 	for _, other := range all[1:] {

@@ -73,7 +73,7 @@ func TestFallbackInfo(t *testing.T) {
 	first := play(says("x")).as(model.Info{Name: "m-1", Profile: "anthropic", Window: 200, MaxTokens: 5, Formats: yes})
 	second := play(says("x")).as(model.Info{Name: "other", Profile: "openai", Window: 100, MaxTokens: 7, Media: images, ToolsErr: errors.New("no tools")})
 	got := agent.Fallback(first, second).Info()
-	check.That(t, got.Name == "m-1" && got.Profile == "anthropic" && got.Window == 100 && got.MaxTokens == 7 && got.ToolsErr != nil && slices.Equal(got.OtherNames, []string{"other"}) && !got.Formats(false) && got.Accepts("image/png") && !got.Accepts("image/gif"),
+	check.That(t, got.Name == "m-1" && got.Profile == "anthropic" && got.Window == 100 && got.MaxTokens == 7 && got.ToolsErr != nil && slices.Equal(got.OtherNames, []string{"other"}) && !got.Formats(false) && got.Media("image/png") && !got.Media("image/gif"),
 		"got %+v", got)
 	func() {
 		defer func() { check.Contains(t, "the panic", fmt.Sprint(recover()), "model 2 is a nil *openaimodel.Model") }()

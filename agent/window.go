@@ -3,6 +3,7 @@ package agent
 import (
 	"slices"
 
+	"github.com/mcpchain/mcpchain/agent/internal/media"
 	"github.com/mcpchain/mcpchain/agent/internal/returned"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -188,7 +189,7 @@ func (d *dialog) contentSize(p *run.Part) (size int64) {
 		size = int64(len(p.ID) + len(p.Name) + len(p.Text) + len(p.Arguments))
 	}
 	for i := range p.Media {
-		if d.agent.info.Accepts(p.Media[i].MIMEType) {
+		if media.Accepts(d.agent.info.Media, p.Media[i].MIMEType) {
 			size += d.contentSize(&p.Media[i])
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 func (s *directory) Acquire(ctx context.Context, key run.Key, h record.Holder) (lease record.Lease, err error) {
@@ -19,7 +20,7 @@ func (s *directory) Acquire(ctx context.Context, key run.Key, h record.Holder) (
 			return &record.HeldError{Holder: t.head.Holder, Until: t.head.HeldUntil}
 		}
 		// The line may be lost in a power cut. The clock prevents that its epoch is used again.
-		t.head.Epoch = max(t.head.Epoch+1, record.FirstEpoch(now))
+		t.head.Epoch = max(t.head.Epoch+1, ledger.FirstEpoch(now))
 		t.head.HeldUntil, t.head.TTL, t.head.Holder = now.Add(h.TTL), h.TTL, h.Name
 		lease = record.Lease{Key: key, Epoch: t.head.Epoch, Seq: t.head.Seq, Created: t.head.Created}
 		return s.write(f, t, &line{Head: t.head}, false)
@@ -108,7 +109,7 @@ const maxTicks = 20
 // a clock that was set back further.
 func (s *directory) awaitClock(epoch uint64) {
 	for range maxTicks {
-		if next := record.FirstEpoch(s.now()); next > epoch || epoch-next > maxTicks*1000 {
+		if next := ledger.FirstEpoch(s.now()); next > epoch || epoch-next > maxTicks*1000 {
 			return
 		}
 		time.Sleep(time.Millisecond)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // List implements [record.Store]. It reads the last line of a file for each run that it may select: one
@@ -154,7 +155,7 @@ func (l *listing) add(ctx context.Context, name string) (added bool, err error) 
 
 func (l *listing) page() ([]run.Head, []damage) {
 	heads, damaged := l.heads, l.damaged
-	slices.SortFunc(heads, l.q.Compare)
+	slices.SortFunc(heads, ledger.HeadOrder(!l.q.DueAt.IsZero()))
 	if l.q.Limit > 0 {
 		heads = heads[:min(l.q.Limit, len(heads))]
 		damaged = damaged[:min(l.q.Limit-len(heads), len(damaged))]

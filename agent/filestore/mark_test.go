@@ -50,7 +50,7 @@ func compareLists(t testing.TB, s record.Store, what string) {
 		{AllTenants: true, Status: run.StatusWaiting}, {Status: run.StatusWaiting, Limit: 1}, {Tenant: key.Tenant, Status: run.StatusWaiting}, {AllTenants: true, Status: run.StatusWaiting, DueAt: now},
 	} {
 		selected := slices.DeleteFunc(slices.Clone(all), func(h run.Head) bool { return !q.Matches(h) })
-		slices.SortFunc(selected, q.Compare)
+		slices.SortFunc(selected, ledger.HeadOrder(!q.DueAt.IsZero()))
 		want := idsOf(selected)
 		if q.Limit > 0 {
 			want = want[:min(q.Limit, len(want))]

@@ -11,6 +11,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/internal/subject"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 func (s *directory) Create(
@@ -40,7 +41,7 @@ func (s *directory) create(
 		return record.Lease{}, err
 	}
 	now := s.now()
-	first.Epoch, first.HeldUntil, first.TTL = record.FirstEpoch(now), now.Add(h.TTL), h.TTL
+	first.Epoch, first.HeldUntil, first.TTL = ledger.FirstEpoch(now), now.Add(h.TTL), h.TTL
 	l := &line{Records: records, Head: head{Head: first, Holder: h.Name}.withReplies(nil)}
 	err = s.replace(s.path(name), func(f file) error { return s.write(f, tip{}, l, s.sync) })
 	if err != nil {

@@ -60,18 +60,6 @@ type Info struct {
 	ToolsErr    error // why the model cannot be offered tools; nil: it can
 }
 
-// Accepts reports whether the model accepts media of a MIME type, see [Info.Media].
-func (i *Info) Accepts(mimeType string) bool {
-	if i.Media != nil {
-		return i.Media(mimeType)
-	}
-	switch mimeType {
-	case "image/png", "image/jpeg", "image/gif", "image/webp":
-		return true
-	}
-	return false
-}
-
 // Request is a conversation, and the settings for its next message. Zero fields are the model's
 // defaults.
 type Request struct {

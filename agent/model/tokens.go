@@ -6,6 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/mcpchain/mcpchain/agent/internal/media"
 	"github.com/mcpchain/mcpchain/agent/internal/returned"
 	"github.com/mcpchain/mcpchain/agent/run"
 )
@@ -71,7 +72,7 @@ func partTokens(p *run.Part, info *Info) (n float64) {
 		n = textTokens(p.Name) + textTokens(p.Text) + textTokens(p.Arguments)
 	}
 	for i := range p.Media {
-		if info.Accepts(p.Media[i].MIMEType) {
+		if media.Accepts(info.Media, p.Media[i].MIMEType) {
 			n += partTokens(&p.Media[i], info)
 		}
 	}

@@ -2,11 +2,7 @@ package run
 
 import (
 	"encoding/json"
-	"errors"
-	"fmt"
-	"strings"
 	"time"
-	"unicode/utf8"
 )
 
 // Head is the summary of a run that a store can read without its records. The agent writes it with
@@ -74,27 +70,6 @@ func (h Head) DueSince() time.Time {
 type Key struct {
 	Tenant string `json:"tenant,omitzero"`
 	ID     string `json:"id"`
-}
-
-const maxName = 1 << 10 // bytes of an id or tenant
-
-// Check returns an error if the key is invalid.
-func (k Key) Check() error {
-	if k.ID == "" {
-		return errors.New("id is empty")
-	}
-	if err := checkName("id", k.ID); err != nil {
-		return err
-	}
-	return checkName("tenant", k.Tenant)
-}
-
-// checkName checks a part of a key.
-func checkName(part, name string) error {
-	if len(name) > maxName || !utf8.ValidString(name) || strings.ContainsRune(name, 0) {
-		return fmt.Errorf("%s is not UTF-8 without U+0000, of at most %d bytes", part, maxName)
-	}
-	return nil
 }
 
 // Status is the status of a run.

@@ -9,6 +9,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/internal/subject"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 func (s *database) Create(
@@ -26,7 +27,7 @@ func (s *database) Create(
 			if err != nil {
 				return err
 			}
-			lease.Epoch = record.FirstEpoch(now)
+			lease.Epoch = ledger.FirstEpoch(now)
 			if err := t.change(ctx, record.ErrExists, insertRun,
 				head.Key.Tenant, head.Key.ID, head.Agent, string(head.Status), nanos(head.Updated), due(head),
 				int64(head.Seq), int64(head.Snapshot), data,

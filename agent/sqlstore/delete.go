@@ -10,6 +10,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/backoff"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // Pages of a SQLite file that are free for later runs: above a share of all pages, each
@@ -75,7 +76,7 @@ func (t *tx) awaitClock(ctx context.Context, epoch uint64) error {
 		if err != nil {
 			return err
 		}
-		if next := record.FirstEpoch(now); next > epoch || epoch-next > maxTicks*1000 {
+		if next := ledger.FirstEpoch(now); next > epoch || epoch-next > maxTicks*1000 {
 			return nil
 		}
 		if err := backoff.Sleep(ctx, time.Millisecond); err != nil {

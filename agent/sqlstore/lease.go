@@ -10,6 +10,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/internal/subject"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 func (s *database) Acquire(ctx context.Context, key run.Key, h record.Holder) (record.Lease, error) {
@@ -34,7 +35,7 @@ func (s *database) Acquire(ctx context.Context, key run.Key, h record.Holder) (r
 // the run is held or there is none.
 func (t *tx) acquire(ctx context.Context, lease *record.Lease, h record.Holder, now time.Time) error {
 	// A lease may be lost in a power cut. The clock prevents that its epoch is used again.
-	first := int64(record.FirstEpoch(now))
+	first := int64(ledger.FirstEpoch(now))
 	tenant, id := columnsOf(lease.Key)
 	var epoch, seq int64
 	var data []byte

@@ -11,6 +11,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/internal/subject"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // maxPage bounds the heads that one query of List reads. The first one reads at most firstPage, because many lists end
@@ -140,7 +141,7 @@ var unknownStatus = func() string {
 }()
 
 // listOrder is the order of a list: by a column or an expression, then by tenant and id. See
-// [record.Query.Compare].
+// [ledger.HeadOrder].
 type listOrder struct {
 	by   string
 	desc bool
@@ -208,7 +209,7 @@ func (s *selection) where() string {
 // conditions returns the conditions for the rows of a query after last, unless last is nil.
 func conditions(q record.Query, last *row) *selection {
 	s := new(selection)
-	switch validTenant := (run.Key{Tenant: q.Tenant, ID: "any"}).Check() == nil; {
+	switch validTenant := ledger.CheckKey(run.Key{Tenant: q.Tenant, ID: "any"}) == nil; {
 	case q.AllTenants:
 	case validTenant:
 		s.add("tenant = ?", q.Tenant)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // Values of the column due that are not times.
@@ -62,7 +63,7 @@ func until(t time.Time) int64 {
 // columnsOf returns a key as columns. An invalid key, which a database may refuse, becomes one that
 // no run has.
 func columnsOf(key run.Key) (tenant, id string) {
-	if key.Check() != nil {
+	if ledger.CheckKey(key) != nil {
 		return "", ""
 	}
 	return key.Tenant, key.ID

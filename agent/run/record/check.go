@@ -2,7 +2,6 @@ package record
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -14,14 +13,9 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// FirstEpoch returns the epoch for a run that is created at that time: microseconds since 1970,
-// and so higher than in leases of a deleted run with the same key. As a clock may stand still
-// for milliseconds, a store that deletes a run waits until the next epoch is higher.
-func FirstEpoch(now time.Time) uint64 { return uint64(max(1, now.UnixMicro())) }
-
 // CheckCreate checks the arguments of [Store.Create], for implementations. The error names the run.
 func CheckCreate(head run.Head, records []run.Record) error {
-	if err := head.Key.Check(); err != nil {
+	if err := ledger.CheckKey(head.Key); err != nil {
 		return subject.Errorf("create run %q: %w", head.Key.ID, err)
 	}
 	before := uint64(0)
@@ -140,13 +134,4 @@ func CheckBlob(key run.Key, name string, size, ofRun, ofTenant int64) error {
 
 func isBlobName(name string) bool {
 	return name != "" && len(name) <= maxBlobName && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-") == ""
-}
-
-// Compare orders heads as [Store.List] does for the query, for implementations.
-func (q Query) Compare(a, b run.Head) int {
-	order := b.Updated.Compare(a.Updated)
-	if !q.DueAt.IsZero() {
-		order = a.DueSince().Compare(b.DueSince())
-	}
-	return cmp.Or(order, cmp.Compare(a.Key.Tenant, b.Key.Tenant), cmp.Compare(a.Key.ID, b.Key.ID))
 }

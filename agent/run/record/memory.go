@@ -149,7 +149,7 @@ func (m *memory) list(q Query) (heads []run.Head) {
 			heads = append(heads, h)
 		}
 	}
-	slices.SortFunc(heads, q.Compare)
+	slices.SortFunc(heads, ledger.HeadOrder(!q.DueAt.IsZero()))
 	if q.Limit > 0 {
 		heads = heads[:min(q.Limit, len(heads))]
 	}

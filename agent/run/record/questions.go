@@ -119,7 +119,7 @@ func newest(ctx context.Context, store Store, q Query, statuses []run.Status) it
 				if !s.fill(ctx, store) {
 					continue
 				}
-				if s.page[0].err != nil || next == nil || next.page[0].err == nil && q.Compare(s.page[0].head, next.page[0].head) < 0 {
+				if s.page[0].err != nil || next == nil || next.page[0].err == nil && ledger.HeadOrder(!q.DueAt.IsZero())(s.page[0].head, next.page[0].head) < 0 {
 					next = s
 				}
 			}

@@ -9,14 +9,15 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // Store keeps runs. One process at a time holds a run and appends to it; any process may read
 // it and reply to its questions. Methods may be called concurrently.
 //
 // A change is durable when its method has returned nil. Only leases may be lost, by a power cut
-// that also ends every process that could hold the run; even then no epoch may be used twice
-// ([FirstEpoch]).
+// that also ends every process that could hold the run; even then no epoch may be used twice: that of a
+// new run is the time in microseconds since 1970, and so higher than those of a deleted run with its key.
 //
 // A method does nothing if its context has ended, and returns an error that matches the
 // context's. After an error that is not one of this package a change may have been stored: load
@@ -193,7 +194,7 @@ func (q Query) Matches(h run.Head) bool {
 		(len(q.Agents) == 0 || slices.Contains(q.Agents, h.Agent)) &&
 		(q.Status == "" || q.Status == h.Status) &&
 		(q.ChangedBefore.IsZero() || h.Updated.Before(q.ChangedBefore)) &&
-		(q.After == nil || q.Compare(*q.After, h) < 0) &&
+		(q.After == nil || ledger.HeadOrder(!q.DueAt.IsZero())(*q.After, h) < 0) &&
 		(q.DueAt.IsZero() || h.Due(q.DueAt))
 }
 

@@ -1,0 +1,50 @@
+package ledger
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// FirstEpoch returns the epoch for a run that is created at that time: microseconds since 1970,
+// and so higher than in leases of a deleted run with the same key. As a clock may stand still
+// for milliseconds, a store that deletes a run waits until the next epoch is higher.
+func FirstEpoch(now time.Time) uint64 { return uint64(max(1, now.UnixMicro())) }
+
+// HeadOrder returns the order of runs in a list of a store: the latest change first or, if the list is of due
+// runs, the earliest [run.Head.DueSince].
+func HeadOrder(due bool) func(a, b run.Head) int {
+	return func(a, b run.Head) int {
+		order := b.Updated.Compare(a.Updated)
+		if due {
+			order = a.DueSince().Compare(b.DueSince())
+		}
+		return cmp.Or(order, cmp.Compare(a.Key.Tenant, b.Key.Tenant), cmp.Compare(a.Key.ID, b.Key.ID))
+	}
+}
+
+const maxName = 1 << 10 // bytes of an id or tenant
+
+// CheckKey returns an error if a key is invalid.
+func CheckKey(k run.Key) error {
+	if k.ID == "" {
+		return errors.New("id is empty")
+	}
+	if err := checkName("id", k.ID); err != nil {
+		return err
+	}
+	return checkName("tenant", k.Tenant)
+}
+
+// checkName checks a part of a key.
+func checkName(part, name string) error {
+	if len(name) > maxName || !utf8.ValidString(name) || strings.ContainsRune(name, 0) {
+		return fmt.Errorf("%s is not UTF-8 without U+0000, of at most %d bytes", part, maxName)
+	}
+	return nil
+}
