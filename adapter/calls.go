@@ -125,8 +125,8 @@ func (c *calls) run(ctx context.Context, s *pendingCall, opts []mcpclient.CallOp
 	if bad, ok := errors.AsType[*mcpclient.OutputError](err); ok && ctx.Err() == nil {
 		return c.answerViolation(r, err, bad, edited)
 	}
-	if round, ok := errors.AsType[*mcp.InputRequired](err); ok {
-		r.InputRequired, r.Err, r.Text = round, err, waitsForInput
+	if _, ok := errors.AsType[*mcp.InputRequired](err); ok {
+		r.Err, r.Text = err, waitsForInput
 		return r
 	}
 	if err != nil {
@@ -156,7 +156,7 @@ func (c *calls) answer(r *Result, res *mcp.CallToolResult, edited []byte, note s
 // answerViolation completes a result that violates the tool's output schema. As the tool did run,
 // the model also gets the result.
 func (c *calls) answerViolation(r *Result, err error, bad *mcpclient.OutputError, edited []byte) *Result {
-	server, why := r.Tool.server, excerpt.Cut(bad.Err.Error())
+	server, why := r.Tool.server, excerpt.Cut(bad.Unwrap()[0].Error())
 	server.log.Warn("a result does not fit the output schema of its tool",
 		"server", server.label, "tool", shortName(r.Tool.def), "error", why)
 	note := fmt.Sprintf("Error: the tool ran, but its result does not fit the output schema that it declares: %s. "+

@@ -79,7 +79,7 @@ func TestSearch(t *testing.T) {
 		{Name: "lookup", Description: "Finds pages of the web."},
 		{Name: "delete_pages", Description: "Deletes pages."},
 		{Name: "pay", InputSchema: json.RawMessage(`{"type":"object","properties":{"iban":{"type":"string","description":"The account of the payee."}}}`)},
-		{Name: "wipe", Meta: sdk.Meta{groupsKey: []any{"dangerous", map[string]any{"name": "housekeeping"}}}},
+		{Name: "wipe", Meta: sdk.Meta{"io.modelcontextprotocol/groups": []any{"dangerous", map[string]any{"name": "housekeeping"}}}},
 	} {
 		if tool.InputSchema == nil {
 			tool.InputSchema = json.RawMessage(object)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 
@@ -35,9 +36,10 @@ func prepare(t *testing.T, ts *Toolset, name, arguments string) *Prepared {
 func roundOf(t *testing.T, p *Prepared) *mcp.InputRequired {
 	t.Helper()
 	r := p.Run(t.Context(), mcpclient.WithManualInput())
-	check.Require(t, r.InputRequired != nil && r.Fatal() == nil && !r.IsError && r.Text == "(the tool waits for input; it has not finished)",
+	round, ok := errors.AsType[*mcp.InputRequired](r.Err)
+	check.Require(t, ok && r.Fatal() == nil && !r.IsError && r.Text == "(the tool waits for input; it has not finished)",
 		"got %+v, want a round", r)
-	return r.InputRequired
+	return round
 }
 
 // curious is a server with a tool that first asks for a name.

@@ -152,7 +152,7 @@ func (p *Prepared) Decide(ctx context.Context, d approval.Decision) (*Prepared, 
 //
 // With [mcpclient.WithTask] the call may become a task, at servers of revision 2026-07-28 or later
 // with tasks, and for tools that require it. With [mcpclient.WithManualInput] a call that needs
-// input ends with [Result.InputRequired], and [Prepared.Continue] continues it.
+// input ends with an [*mcp.InputRequired] in Result.Err, and [Prepared.Continue] continues it.
 //
 // Run returns as soon as the context ends.
 func (p *Prepared) Run(ctx context.Context, opts ...mcpclient.CallOption) *Result {
@@ -162,7 +162,7 @@ func (p *Prepared) Run(ctx context.Context, opts ...mcpclient.CallOption) *Resul
 // Continue continues a call that needed input or has become a task, here or in another process. No
 // approval is asked for.
 //
-// round is the last [Result.InputRequired] of a call with [mcpclient.WithManualInput], nil for a task
+// round is the last [*mcp.InputRequired] of a call with [mcpclient.WithManualInput], nil for a task
 // that needed no input; answers are as for [mcpclient.Continue]. Continue a round only once. task is ""
 // or, for a task, the id in the state that [mcpclient.WithTaskStarted] reported.
 //

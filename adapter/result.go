@@ -28,17 +28,14 @@ type Result struct {
 	// Raw is the server's result, with structured content and _meta. It is nil if there is none.
 	Raw *mcp.CallToolResult
 
-	// InputRequired is set if the server needs input to continue a call made with [mcpclient.WithManualInput]: see
-	// [Prepared.Continue]. Text then says so, Err is the same value, and the error is not fatal.
-	InputRequired *mcp.InputRequired
-
 	// IsError reports whether Text tells the model of a failure.
 	IsError bool
 
 	// Err says why Raw is nil, or what is wrong with it: there is no such tool, the call was denied, an error that
 	// matches [ErrArguments], [ErrStale] or [ErrUndecided], or one of an [Interceptor] or of
 	// [mcpclient.Client.CallTool]. It is nil if the tool ran and failed. For a result that violates the output schema
-	// it is an [*mcpclient.OutputError].
+	// it is an [*mcpclient.OutputError]. If the server needs input to continue a call made with
+	// [mcpclient.WithManualInput] it is an [*mcp.InputRequired], for [Prepared.Continue], and not fatal; Text says so.
 	Err error
 
 	fatal   bool

@@ -10,10 +10,8 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter/internal/search"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
+	"github.com/mcpchain/mcpchain/internal/toolschema"
 )
-
-// groupsKey is the entry of _meta with a tool's groups.
-const groupsKey = "io.modelcontextprotocol/groups"
 
 // Search returns at most limit tools that match a query, the best first, and none if limit is not positive. It searches
 // names, titles, descriptions, parameters, servers and groups. It also finds tools by related words ("photo" finds
@@ -84,14 +82,11 @@ func newDocs(tools []*Tool) []search.Doc {
 		}
 		docs[i] = search.Doc{
 			Name: t.def.Name, Title: title, Description: t.def.Description, Params: paramText(t.def.InputSchema),
-			Server: t.server.label + "\n" + strings.Join(t.Groups(), "\n"),
+			Server: t.server.label + "\n" + strings.Join(toolschema.Groups(t.def.Meta), "\n"),
 		}
 	}
 	return docs
 }
-
-// Groups returns the names of the groups to which the server assigns the tool.
-func (t *Tool) Groups() []string { return stringValues(jsonrpc.Lookup(t.def.Meta, groupsKey)) }
 
 // paramText returns the names, descriptions and choices of an object's properties.
 func paramText(schema json.RawMessage) string {
@@ -102,27 +97,11 @@ func paramText(schema json.RawMessage) string {
 		if text, ok := jsonrpc.OptionalString(jsonrpc.Lookup(value, "description")); ok {
 			b.WriteString(text)
 		}
-		for _, choice := range stringValues(jsonrpc.Lookup(value, "enum")) {
+		for _, choice := range toolschema.Strings(jsonrpc.Lookup(value, "enum")) {
 			b.WriteByte(' ')
 			b.WriteString(choice)
 		}
 		b.WriteByte('\n')
 	})
 	return b.String()
-}
-
-// stringValues returns the strings in a value: a string, or a list of strings or of objects with a name or title.
-func stringValues(raw json.RawMessage) (out []string) {
-	var groups []json.RawMessage
-	if json.Unmarshal(raw, &groups) != nil {
-		groups = []json.RawMessage{raw}
-	}
-	for _, g := range groups {
-		for _, raw := range []json.RawMessage{g, jsonrpc.Lookup(g, "name"), jsonrpc.Lookup(g, "title")} {
-			if text, ok := jsonrpc.String(raw); ok {
-				out = append(out, text)
-			}
-		}
-	}
-	return out
 }

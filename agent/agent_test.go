@@ -246,7 +246,7 @@ func TestNumbers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			asks := func(ctx context.Context, p prompt) (*model.Response, error) {
-				if p.Request.ToolChoice == model.ChoiceNone || p.Number > tt.calls {
+				if p.Request.ToolChoice == model.ChoiceNone || (len(p.Request.Messages)+1)/2 > tt.calls {
 					return says("done")(ctx, p)
 				}
 				return uses(toolCall("1", "fast", "{}"))(ctx, p)

@@ -121,7 +121,7 @@ func (s *sender) sendCall(ctx context.Context, c *ledger.Call, j *job, send send
 		return s.rec.endError() // the outcome of the call is in doubt
 	case isUndecided(result.Err):
 		return result.Err
-	case result.InputRequired != nil:
+	case inputRequired(result) != nil:
 		return s.recordPause(c, j, result)
 	}
 	if needed, ok := s.neededSignIn(c, result); ok {

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -15,10 +16,16 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
+// inputRequired returns what the server needs to continue a call, nil if it needs nothing.
+func inputRequired(r *adapter.Result) *mcp.InputRequired {
+	round, _ := errors.AsType[*mcp.InputRequired](r.Err)
+	return round
+}
+
 // recordPause records that a server needs input to continue a call, and opens its questions. If the
 // run cannot keep them, or one of them cannot be answered, the call ends.
 func (s *sender) recordPause(c *ledger.Call, j *job, result *adapter.Result) error {
-	round := result.InputRequired
+	round := inputRequired(result)
 	data, err := json.Marshal(round)
 	if err != nil {
 		return fmt.Errorf("keep the questions of server %q: %w", c.Server, err)

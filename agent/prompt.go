@@ -9,6 +9,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/ledger"
+	"github.com/mcpchain/mcpchain/internal/toolschema"
 )
 
 // Bounds of servers' instructions in the system prompt, in bytes.
@@ -103,7 +104,7 @@ func serverEntries(c *adapter.Catalog) (all []*serverEntry) {
 			all = append(all, e)
 		}
 		e.tools++
-		for _, g := range t.Groups() {
+		for _, g := range toolschema.Groups(t.Definition().Meta) {
 			if len(e.groups) < maxGroups && !slices.Contains(e.groups, g) {
 				e.groups = append(e.groups, g)
 			}

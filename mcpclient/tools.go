@@ -180,18 +180,18 @@ func (v *SchemaViolation) Error() string {
 // schema. The tool ran.
 type OutputError struct {
 	Result *mcp.CallToolResult
-	Err    error // a [*SchemaViolation], unless the validator could not tell
 
+	err  error
 	tool string
 }
 
 // Error implements error.
 func (e *OutputError) Error() string {
-	return fmt.Sprintf("output of tool %q: %v", e.tool, e.Err)
+	return fmt.Sprintf("output of tool %q: %v", e.tool, e.err)
 }
 
-// Unwrap returns Err and [mcp.ErrInvalidResult].
-func (e *OutputError) Unwrap() []error { return []error{e.Err, mcp.ErrInvalidResult} }
+// Unwrap returns a [*SchemaViolation], or another error if the validator could not tell, and [mcp.ErrInvalidResult].
+func (e *OutputError) Unwrap() []error { return []error{e.err, mcp.ErrInvalidResult} }
 
 var errNoValidator = errors.New("no Validator: set Options.Validator, such as new(schemacheck.Validator) of package mcpclient/schemacheck")
 
@@ -228,7 +228,7 @@ func (o *callOptions) resultCheck(v Validator) (func(*mcp.CallToolResult) error,
 			err = check(r.StructuredContent)
 		}
 		if err != nil {
-			return &OutputError{Result: r, Err: err, tool: tool.Name}
+			return &OutputError{Result: r, err: err, tool: tool.Name}
 		}
 		return nil
 	}, nil

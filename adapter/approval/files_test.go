@@ -221,14 +221,6 @@ func TestFilesConcurrently(t *testing.T) {
 	check.Equal(t, "entries, with nothing left over", len(entries), 81)
 }
 
-func TestConstantsInWords(t *testing.T) {
-	for want, constant := range map[string]fmt.Stringer{
-		"this call": ScopeCall, "same arguments": ScopeArguments, "same tool": ScopeTool, "same server": ScopeServer, "Scope(-1)": Scope(-1),
-	} {
-		check.Equal(t, "", constant.String(), want)
-	}
-}
-
 // A file with another key allows nothing.
 func TestFilesThatWereTamperedWith(t *testing.T) {
 	s, key := NewFiles(t.TempDir()), sameTool("s", "a")

@@ -6,7 +6,6 @@ package approval
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 
 	"github.com/tmc/langchaingo/llms"
 
@@ -52,14 +51,6 @@ const (
 	ScopeTool                   // calls of the same tool
 	ScopeServer                 // calls of all tools of the server, including later ones
 )
-
-// String describes the scope for a person, such as "same tool".
-func (s Scope) String() string {
-	if s < ScopeCall || s > ScopeServer {
-		return fmt.Sprintf("Scope(%d)", int(s))
-	}
-	return [...]string{"this call", "same arguments", "same tool", "same server"}[s]
-}
 
 // Func decides on a call before it is sent. A toolset asks about one call of a user (User of adapter.Options) at a
 // time, and about calls of different users concurrently. It asks only about calls that neither a remembered decision

@@ -18,10 +18,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// Documents returns one document for each part of a resource. Metadata "source", the key of langchaingo's loaders, and
-// "uri" are the URI of the part, and "mime_type" is its type if that is known. A binary part with a MIME type of text
-// becomes text if it is UTF-8. Other binary parts have no content; their bytes are in metadata "data".
-func Documents(res *mcp.ReadResourceResult) []schema.Document {
+// documents returns one document for each part of a resource.
+func documents(res *mcp.ReadResourceResult) []schema.Document {
 	out := make([]schema.Document, len(res.Contents))
 	for i := range res.Contents {
 		out[i] = document(&res.Contents[i])
@@ -66,7 +64,10 @@ type Loader struct {
 	maxDocuments, maxBytes int // set by tests; 0 means the default
 }
 
-// Load reads the resources one after the other. It returns no documents if one cannot be read.
+// Load reads the resources one after the other, and returns one document for each part. It returns no documents if one
+// cannot be read. Metadata "source", the key of langchaingo's loaders, and "uri" are the URI of the part, and "mime_type"
+// is its type if that is known. A binary part with a MIME type of text becomes text if it is UTF-8. Other binary parts
+// have no content; their bytes are in metadata "data".
 func (l *Loader) Load(ctx context.Context) ([]schema.Document, error) {
 	uris, err := l.uris(ctx)
 	if err != nil {
@@ -86,7 +87,7 @@ func (l *Loader) Load(ctx context.Context) ([]schema.Document, error) {
 		if room < 0 {
 			return nil, fmt.Errorf("load resource %.200q: more than %d bytes in all", uri, size)
 		}
-		if out = append(out, Documents(res)...); len(out) > most {
+		if out = append(out, documents(res)...); len(out) > most {
 			return nil, tooManyError(most)
 		}
 	}

@@ -106,7 +106,7 @@ func TestLoadIsBounded(t *testing.T) {
 }
 
 func TestTextThatIsNone(t *testing.T) {
-	got := Documents(&mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: "u", MIMEType: "text/plain", Blob: []byte{0xff}}, {URI: "v", Blob: []byte{}}}})
+	got := documents(&mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: "u", MIMEType: "text/plain", Blob: []byte{0xff}}, {URI: "v", Blob: []byte{}}}})
 	check.That(t, got[0].PageContent == "" && got[0].Metadata["data"] != nil && got[1].Metadata["data"] != nil,
 		"got %v, want bytes that are not text kept as they are", got)
 }

@@ -148,8 +148,8 @@ func TestResultsBehindReminders(t *testing.T) {
 			check.Equal(t, "times that the tool ran", ran, 1)
 			prompts := model.Turns()
 			check.Equal(t, "calls of the model", len(prompts), test.calls)
-			for _, p := range prompts[1:] {
-				check.Same(t, p.Number, p.Results(), []string{"Sunday"})
+			for i, p := range prompts[1:] {
+				check.Same(t, i, p.Results(), []string{"Sunday"})
 			}
 		})
 	}

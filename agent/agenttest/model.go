@@ -45,10 +45,10 @@ type Step func(ctx context.Context, t Turn) (*model.Response, error)
 
 // Turn is one call of the model, with the request of the agent.
 type Turn struct {
-	Number  int // starting at 1
 	Request model.Request
 
-	show func(model.Delta) error // nil in Turns
+	number int                     // starting at 1
+	show   func(model.Delta) error // nil in Turns
 }
 
 // Play returns a model that takes one step per call. A call after the last step fails. Its Info
@@ -96,16 +96,16 @@ func (m *Model) step(ctx context.Context, r *model.Request, show func(model.Delt
 	t := Turn{Request: *r}
 	t.Request.Messages = slices.Clone(r.Messages)
 	m.mu.Lock()
-	t.Number = len(m.turns) + 1
+	t.number = len(m.turns) + 1
 	m.turns = append(m.turns, t)
 	m.mu.Unlock()
 	t.show = show
-	i := t.Number - 1
+	i := t.number - 1
 	if i >= len(m.steps) && m.repeat {
 		i = len(m.steps) - 1
 	}
 	if i < 0 || i >= len(m.steps) {
-		return nil, fmt.Errorf("call %d of the model: the script has %d steps", t.Number, len(m.steps))
+		return nil, fmt.Errorf("call %d of the model: the script has %d steps", t.number, len(m.steps))
 	}
 	return m.steps[i](ctx, t)
 }
@@ -188,7 +188,7 @@ func CallTools(toolsAndArguments ...string) Step {
 	return func(_ context.Context, t Turn) (*model.Response, error) {
 		m := run.Message{Role: run.RoleAssistant}
 		for call := range slices.Chunk(toolsAndArguments, 2) {
-			id := fmt.Sprintf("call-%d-%d", t.Number, len(m.Parts)+1)
+			id := fmt.Sprintf("call-%d-%d", t.number, len(m.Parts)+1)
 			m.Parts = append(m.Parts, run.Part{Type: run.PartCall, ID: id, Name: call[0], Arguments: call[1]})
 		}
 		return &model.Response{Message: m, Finish: model.FinishCalls}, nil

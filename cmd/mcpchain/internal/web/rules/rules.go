@@ -52,7 +52,18 @@ type Rule struct {
 // ruleOf returns a decision as its user sees it. Its id is a hash of the key.
 func ruleOf(k approval.Key, d approval.Decision) Rule {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%#v", k))
-	return Rule{hex.EncodeToString(sum[:8]), hosttext.Line(k.Server, 100), hosttext.Line(k.Tool, 200), k.Scope.String(), d.Allow}
+	return Rule{hex.EncodeToString(sum[:8]), hosttext.Line(k.Server, 100), hosttext.Line(k.Tool, 200), scopeText(k.Scope), d.Allow}
+}
+
+// scopeText describes the scope of a rule.
+func scopeText(s approval.Scope) string {
+	switch s {
+	case approval.ScopeArguments:
+		return "same arguments"
+	case approval.ScopeTool:
+		return "same tool"
+	}
+	return "same server"
 }
 
 // Of returns the rules of a user, sorted by server and tool.
