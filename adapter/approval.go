@@ -168,7 +168,7 @@ func (a *approvals) warn(what string, q *question, err error) {
 func (t *Tool) approver(ctx context.Context) approval.Func {
 	ask := wrapApproval(ctx, t.server.log, t.server.approve)
 	switch {
-	case t.isReader(), t.server.policy.Trust == TrustFull, t.server.policy.Trust == TrustHints && DeclaresReadOnly(t.def):
+	case t.isReader(), t.server.policy.Trust == TrustFull, t.server.policy.Trust == TrustHints && declaresReadOnly(t.def):
 		return nil
 	}
 	return ask

@@ -31,7 +31,7 @@ func (t *Tool) honoursKey() bool {
 
 // isHarmlessTwice reports whether a second call without the key of the first does no harm.
 func (t *Tool) isHarmlessTwice() bool {
-	return t.repeat || t.server.policy.Trust >= TrustHints && (DeclaresReadOnly(t.def) || isIdempotent(t.def))
+	return t.repeat || t.server.policy.Trust >= TrustHints && (declaresReadOnly(t.def) || isIdempotent(t.def))
 }
 
 // applyRepeat asks [Policy.Repeat] about the tool. The error is a panic.
@@ -46,12 +46,11 @@ func (t *Tool) applyRepeat() error {
 // ReadOnly reports whether calls of the tool change nothing: the tool declares it (readOnlyHint),
 // and [Policy.Trust] believes hints, or it is a function with ReadOnly in [FuncOptions].
 func (t *Tool) ReadOnly() bool {
-	return t.isReader() || t.server.policy.Trust >= TrustHints && DeclaresReadOnly(t.def)
+	return t.isReader() || t.server.policy.Trust >= TrustHints && declaresReadOnly(t.def)
 }
 
-// DeclaresReadOnly reports whether a tool declares that it changes nothing. The declaration is the
-// server's own. It may be a [Server.Filter].
-func DeclaresReadOnly(tool *mcp.Tool) bool {
+// declaresReadOnly reports whether a tool declares that it changes nothing. The declaration is the server's own.
+func declaresReadOnly(tool *mcp.Tool) bool {
 	a := tool.Annotations
 	return a != nil && a.ReadOnlyHint != nil && *a.ReadOnlyHint
 }

@@ -141,7 +141,7 @@ func TestFilters(t *testing.T) {
 		{"destroys", &mcp.ToolAnnotations{DestructiveHint: &yes}, false},
 	} {
 		tool := &mcp.Tool{Annotations: tt.annotations}
-		check.That(t, DeclaresReadOnly(tool) == tt.readOnly, "%s: got %v, want %v", tt.name, !tt.readOnly, tt.readOnly)
+		check.That(t, declaresReadOnly(tool) == tt.readOnly, "%s: got %v, want %v", tt.name, !tt.readOnly, tt.readOnly)
 	}
 }
 
@@ -154,7 +154,7 @@ func TestAllowAndDeny(t *testing.T) {
 		{Server{Allow: []string{"read_*"}}, []string{"read_dir", "read_file"}},
 		{Server{Deny: []string{"delete_*", "x"}}, []string{"read_dir", "read_file"}},
 		{Server{Allow: []string{"*_file"}, Deny: []string{"delete_*"}}, []string{"read_file"}},
-		{Server{Allow: []string{"read_*"}, Filter: DeclaresReadOnly}, []string{"read_file"}},
+		{Server{Allow: []string{"read_*"}, Filter: declaresReadOnly}, []string{"read_file"}},
 		{Server{Deny: []string{"*"}}, []string{}},
 	} {
 		p := newPeer().tool("read_dir", object, echo).tool("delete_file", object, echo)

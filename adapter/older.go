@@ -58,7 +58,7 @@ func (s *pendingCall) askAgain(
 // it did before the question is then done twice. The tool must declare that it changes nothing, or
 // nothing more the second time, or the host must allow it; and its result must be that refusal.
 func mayRunAgain(t *Tool, res *mcp.CallToolResult) bool {
-	if !DeclaresReadOnly(t.def) && !isIdempotent(t.def) && !t.isHarmlessTwice() {
+	if !declaresReadOnly(t.def) && !isIdempotent(t.def) && !t.isHarmlessTwice() {
 		return false
 	}
 	return res == nil || len(res.Content) <= 1 && len(res.StructuredContent) == 0

@@ -150,7 +150,7 @@ func TestSpill(t *testing.T) {
 		check.That(t, r.IsError && strings.Contains(r.Text, want) && r.Fatal() == nil, "%s: got %q, want %q", args, r.Text, want)
 	}
 	tool, _ := ts.Catalog(profile.Plain).Lookup("read_result")
-	check.That(t, tool.Server() == "" && tool.Client() == nil && DeclaresReadOnly(tool.Definition()),
+	check.That(t, tool.Server() == "" && tool.Client() == nil && declaresReadOnly(tool.Definition()),
 		"got a tool of some server, want the toolset's own")
 }
 

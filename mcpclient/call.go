@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
+	"github.com/mcpchain/mcpchain/internal/inquiry"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/metakey"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -118,7 +119,7 @@ func (c *caller) callOptions(opts []CallOption) (*callOptions, error) {
 		return nil, err
 	}
 	o.meta = meta
-	if o.logLevel != "" && !o.logLevel.Known() {
+	if o.logLevel != "" && !inquiry.IsLevel(o.logLevel) {
 		return nil, fmt.Errorf("log level %q: not a level of the protocol", o.logLevel)
 	}
 	return &o, nil

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync/atomic"
 
+	"github.com/mcpchain/mcpchain/internal/inquiry"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -24,7 +25,7 @@ type logLevels struct {
 // asks it for "emergency" if it got another level before. The error is a
 // [ErrUndeclared] if the server has no logging.
 func (c *Client) SetLogLevel(ctx context.Context, level mcp.LogLevel) error {
-	if level != "" && !level.Known() {
+	if level != "" && !inquiry.IsLevel(level) {
 		return fmt.Errorf("set log level %q: not a level of the protocol", level)
 	}
 	return c.levels.setLevel(ctx, c.caller.calls, level)

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
+	"github.com/mcpchain/mcpchain/internal/inquiry"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/version"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -131,7 +132,7 @@ func (o *Options) check() error {
 	if o.Protocol.Revision != "" && !isLegacy(o.Protocol.Revision) && !isModern(o.Protocol.Revision) {
 		errs = append(errs, fmt.Errorf("Options.Protocol.Revision %q: want one of %s", o.Protocol.Revision, strings.Join(Revisions(), ", ")))
 	}
-	if o.LogLevel != "" && !o.LogLevel.Known() {
+	if o.LogLevel != "" && !inquiry.IsLevel(o.LogLevel) {
 		errs = append(errs, fmt.Errorf("Options.LogLevel %q: not a level of the protocol", o.LogLevel))
 	}
 	if o.Protocol.ExactCapabilities && o.Protocol.Capabilities == nil {

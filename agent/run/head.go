@@ -37,14 +37,13 @@ type Head struct {
 	ReplyCount int `json:"answers,omitzero"`
 }
 
-// MaxLead is the tolerance of [Head.HeldAt]: a valid lease ends at most so much later than one that was taken now. A store
-// that decides who holds a run uses it, too.
-const MaxLead = time.Second
+// maxLead is the tolerance of [Head.HeldAt].
+const maxLead = time.Second
 
-// HeldAt reports whether a process holds the run at that time. A lease that ends too late for its TTL is void: the
-// clock was set back, and the holder may be long dead.
+// HeldAt reports whether a process holds the run at that time. A lease that ends more than a second later than one that
+// was taken now for its TTL is void: the clock was set back, and the holder may be long dead.
 func (h Head) HeldAt(now time.Time) bool {
-	return now.Before(h.HeldUntil) && (h.TTL <= 0 || !h.HeldUntil.After(now.Add(h.TTL+MaxLead)))
+	return now.Before(h.HeldUntil) && (h.TTL <= 0 || !h.HeldUntil.After(now.Add(h.TTL+maxLead)))
 }
 
 // Due reports whether the run can continue: nobody holds it, it has not ended, and it is

@@ -13,6 +13,9 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
+// maxLead is the tolerance of [run.Head.HeldAt], for statements that decide whether a lease is valid.
+const maxLead = time.Second
+
 func (s *database) Acquire(ctx context.Context, key run.Key, h record.Holder) (record.Lease, error) {
 	lease := record.Lease{Key: key}
 	err := s.writeLeases(ctx, func(ctx context.Context, t *tx) error {
@@ -41,7 +44,7 @@ func (t *tx) acquire(ctx context.Context, lease *record.Lease, h record.Holder, 
 	var data []byte
 	err := one(ctx, t, acquireRun, []any{
 		first, first, until(now.Add(h.TTL)), int64(max(h.TTL, 0)), h.Name,
-		tenant, id, until(now), until(now.Add(run.MaxLead)),
+		tenant, id, until(now), until(now.Add(maxLead)),
 	}, &epoch, &seq, &data)
 	if err != nil {
 		return err

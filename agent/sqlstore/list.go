@@ -236,7 +236,7 @@ func conditions(q record.Query, last *row) *selection {
 	if !q.DueAt.IsZero() {
 		// Not held by a lease, see [run.Head.HeldAt], and due at some time.
 		s.add(fmt.Sprintf("due <= ? AND (held <= ? OR ttl > 0 AND held - ttl > ?) AND due < %d", int64(dueNever)),
-			nanos(q.DueAt), nanos(q.DueAt), nanos(q.DueAt.Add(run.MaxLead)))
+			nanos(q.DueAt), nanos(q.DueAt), nanos(q.DueAt.Add(maxLead)))
 	}
 	if last != nil {
 		term, values := orderOf(q).after(last)

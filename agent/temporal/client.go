@@ -24,7 +24,7 @@ import (
 
 // ClientOptions configure a [Client]. Nil and the zero value are valid.
 type ClientOptions struct {
-	// Queue is the task queue of the workers. Default [DefaultQueue].
+	// Queue is the task queue of the workers. Default "mcpchain".
 	Queue string
 
 	// SearchAttributes sets the attributes McpchainTenant, McpchainAgent and McpchainStatus (a
@@ -47,7 +47,7 @@ func NewClient(service client.Client, store record.Store, opts *ClientOptions) *
 	if opts != nil {
 		c.opts = *opts
 	}
-	c.opts.Queue = cmp.Or(c.opts.Queue, DefaultQueue)
+	c.opts.Queue = cmp.Or(c.opts.Queue, defaultQueue)
 	return c
 }
 

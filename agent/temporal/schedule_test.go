@@ -51,7 +51,7 @@ func TestSchedule(t *testing.T) {
 			w := newWorld()
 			a := w.agent(t, script{{calls: []string{`{"n":1,"ask":true}`}}, {text: "done"}}, agent.Options{})
 			action := scheduled(t, w, a, run.Key{Tenant: "acme", ID: "report"})
-			check.That(t, action.ID == "acme/report" && action.TaskQueue == temporal.DefaultQueue && action.Priority.FairnessKey == "acme",
+			check.That(t, action.ID == "acme/report" && action.TaskQueue == "mcpchain" && action.Priority.FairnessKey == "acme",
 				"got %+v", action)
 			env := environment(t, a, nil)
 			env.SetStartWorkflowOptions(client.StartWorkflowOptions{ID: test.workflow, TaskQueue: action.TaskQueue})

@@ -18,13 +18,13 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
-// DefaultQueue is the default task queue of workers and clients.
-const DefaultQueue = "mcpchain"
+// defaultQueue is the default task queue of workers and clients.
+const defaultQueue = "mcpchain"
 
 // WorkerOptions configure [Work]. Nil and the zero value are valid.
 type WorkerOptions struct {
 	// Queue is the task queue. All workers of a queue must have the same agents. Default
-	// [DefaultQueue].
+	// "mcpchain".
 	Queue string
 
 	// Steps bounds the concurrent steps. Default 100.
@@ -65,7 +65,7 @@ func (o *WorkerOptions) withDefaults() (WorkerOptions, error) {
 	if out.Steps < 0 || out.Grace < 0 || out.TenantSteps < 0 {
 		return out, errors.New("options: a number is negative; give 0 for the default")
 	}
-	out.Queue = cmp.Or(out.Queue, DefaultQueue)
+	out.Queue = cmp.Or(out.Queue, defaultQueue)
 	out.Steps = cmp.Or(out.Steps, defaultSteps)
 	out.Grace = cmp.Or(out.Grace, defaultGrace)
 	out.Logger = cmp.Or(out.Logger, slog.Default())

@@ -254,7 +254,7 @@ func (s *service) start(t *testing.T, a *agent.Agent, id string, after int) run.
 	job := map[string]any{
 		"target": map[string]any{"tenant": key.Tenant, "id": key.ID, "agent": a.Name()}, "attributes": true, "after": after,
 	}
-	o := client.StartWorkflowOptions{ID: temporal.WorkflowID(key), TaskQueue: temporal.DefaultQueue}
+	o := client.StartWorkflowOptions{ID: temporal.WorkflowID(key), TaskQueue: "mcpchain"}
 	check.Must(t, check.Err(s.client.ExecuteWorkflow(t.Context(), o, "mcpchain.Run", job)))
 	return key
 }

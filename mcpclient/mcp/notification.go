@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"encoding/json"
-	"slices"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
@@ -86,11 +85,6 @@ type LogMessage struct {
 	Level  LogLevel        `json:"level"`
 	Logger string          `json:"logger,omitempty"`
 	Data   json.RawMessage `json:"data"` // any JSON
-}
-
-// Known reports whether the protocol has the level.
-func (l LogLevel) Known() bool {
-	return slices.Contains([]LogLevel{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}, l)
 }
 
 // Progress is a progress notification of a call.

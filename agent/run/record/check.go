@@ -13,25 +13,13 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// CheckCreate checks the arguments of [Store.Create], for implementations. The error names the run.
-func CheckCreate(head run.Head, records []run.Record) error {
-	if err := ledger.CheckKey(head.Key); err != nil {
-		return subject.Errorf("create run %q: %w", head.Key.ID, err)
+// CheckRecords checks the arguments of [Store.Append] to a run with the head stored, and of [Store.Create], where
+// stored and lease are zero, for implementations. The error names the run, and matches [ErrConflict] if the lease is
+// not the latest or the records do not follow the last one.
+func CheckRecords(stored run.Head, lease Lease, head run.Head, records []run.Record) error {
+	if stored.Key == (run.Key{}) {
+		return checkCreate(head, records)
 	}
-	before := uint64(0)
-	if len(records) > 0 && records[0].Seq > 0 && ledger.Begins(records[0]) { // an imported run whose first records were pruned
-		before = records[0].Seq - 1
-	}
-	if err := checkOrder(before, head, records); err != nil {
-		return subject.Errorf("create run %q: %w", head.Key.ID, err)
-	}
-	return nil
-}
-
-// CheckAppend checks the arguments of [Store.Append] to a run with that head, for
-// implementations. The error names the run, and matches [ErrConflict] if the lease is not the
-// latest or the records do not follow the last one.
-func CheckAppend(stored run.Head, lease Lease, head run.Head, records []run.Record) error {
 	id := stored.Key.ID
 	switch {
 	case lease.Key != stored.Key || head.Key != stored.Key:
@@ -43,6 +31,20 @@ func CheckAppend(stored run.Head, lease Lease, head run.Head, records []run.Reco
 	}
 	if err := checkOrder(stored.Seq, head, records); err != nil {
 		return subject.Errorf("append to run %q: %w", id, err)
+	}
+	return nil
+}
+
+func checkCreate(head run.Head, records []run.Record) error {
+	if err := ledger.CheckKey(head.Key); err != nil {
+		return subject.Errorf("create run %q: %w", head.Key.ID, err)
+	}
+	before := uint64(0)
+	if len(records) > 0 && records[0].Seq > 0 && ledger.Begins(records[0]) { // an imported run whose first records were pruned
+		before = records[0].Seq - 1
+	}
+	if err := checkOrder(before, head, records); err != nil {
+		return subject.Errorf("create run %q: %w", head.Key.ID, err)
 	}
 	return nil
 }

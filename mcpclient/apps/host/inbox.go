@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
+	"github.com/mcpchain/mcpchain/internal/inquiry"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -89,7 +90,7 @@ func (i *inbox) onNotification(m jsonrpc.Message) {
 		}
 	case "notifications/message":
 		message := new(mcp.LogMessage)
-		if json.Unmarshal(m.Params, message) == nil && message.Level.Known() && i.opts.OnLog != nil {
+		if json.Unmarshal(m.Params, message) == nil && inquiry.IsLevel(message.Level) && i.opts.OnLog != nil {
 			i.calls.queueOrDrop(m.Method, func() { i.opts.OnLog(message) })
 		}
 	default:

@@ -14,6 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/answers"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
+	"github.com/mcpchain/mcpchain/internal/inquiry"
 	"github.com/mcpchain/mcpchain/internal/models"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -68,7 +69,7 @@ func declare(getenv func(string) string) (*cli.Command, *options) {
 		flags.BoolVar(&o.json, "json", false, "write JSON: the report with all definitions, or the answer of the server")
 		flags.Func("server-log", "show log messages of servers from this `level` on, on standard error: debug, info, notice, warning, error; default: none",
 			func(text string) error {
-				if o.serverLog = mcp.LogLevel(text); !o.serverLog.Known() {
+				if o.serverLog = mcp.LogLevel(text); !inquiry.IsLevel(o.serverLog) {
 					return errors.New("want debug, info, notice, warning or error")
 				}
 				return nil

@@ -23,7 +23,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/mcpchain/mcpchain/agent/temporal"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/database"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
@@ -127,7 +126,7 @@ func declare() (*cli.Command, *options) {
 	c.Group("Several machines", func(f *flag.FlagSet) {
 		f.StringVar(&o.temporal, "temporal", "", "`address` of Temporal, which then schedules the runs")
 		f.StringVar(&o.namespace, "namespace", "default", "Temporal namespace, by `name`")
-		f.StringVar(&o.queue, "queue", temporal.DefaultQueue, "Temporal task `queue`")
+		f.StringVar(&o.queue, "queue", "mcpchain", "Temporal task `queue`")
 		f.BoolVar(&o.attributes, "search-attributes", false, "set user and status of each run as search attributes in Temporal, and register these if necessary")
 		f.StringVar(&o.role, "role", both, "role of this process with -temporal and Postgres, by `name`: front serves HTTP, worker works on runs, both does both")
 		f.DurationVar(&o.lease, "lease", 15*time.Second, "`time` after which others continue the runs of a killed process")
