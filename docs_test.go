@@ -35,6 +35,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 	"github.com/mcpchain/mcpchain/mcpclient/oauth"
 	"github.com/mcpchain/mcpchain/mcpclient/otelmcp"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 	"github.com/mcpchain/mcpchain/price"
 	"github.com/mcpchain/mcpchain/sampling"
 )
@@ -426,7 +427,7 @@ func read(t *testing.T, name string) string {
 }
 
 // viewOfTool is the program in docs/apps.md. It is only compiled.
-func viewOfTool(ctx context.Context, servers []adapter.Server, result *adapter.Result, arguments json.RawMessage, conn mcpclient.Conn, user, serverURL string, approve approval.Func, openLink func(context.Context, string) error) error {
+func viewOfTool(ctx context.Context, servers []adapter.Server, result *adapter.Result, arguments json.RawMessage, conn transport.Conn, user, serverURL string, approve approval.Func, openLink func(context.Context, string) error) error {
 	opts, declareErr := apps.Declare(&mcpclient.Options{}) // servers learn that views are shown
 	ts, openErr := adapter.Open(ctx, servers, &adapter.Options{ClientOptions: opts, Approve: approve})
 

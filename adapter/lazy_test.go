@@ -16,24 +16,25 @@ import (
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // reached is a transport with an identity that counts its connections.
 type reached struct {
 	name  string
 	dials atomic.Int32
-	next  func(ctx context.Context, n int) (mcpclient.Conn, error)
+	next  func(ctx context.Context, n int) (transport.Conn, error)
 }
 
 func (r *reached) Identity() string { return r.name }
 
-func (r *reached) Dial(ctx context.Context) (mcpclient.Conn, error) {
+func (r *reached) Dial(ctx context.Context) (transport.Conn, error) {
 	return r.next(ctx, int(r.dials.Add(1)))
 }
 
 // inTurn returns a transport that connects to the servers in turn, and then to none.
 func inTurn(ways ...mcpclient.Transport) *reached {
-	return &reached{name: "x", next: func(ctx context.Context, n int) (mcpclient.Conn, error) {
+	return &reached{name: "x", next: func(ctx context.Context, n int) (transport.Conn, error) {
 		if n > len(ways) {
 			return nil, errNoDial
 		}
@@ -44,7 +45,7 @@ func inTurn(ways ...mcpclient.Transport) *reached {
 // slowly makes each connection take a while.
 func (r *reached) slowly(d time.Duration) *reached {
 	dial := r.next
-	r.next = func(ctx context.Context, n int) (mcpclient.Conn, error) {
+	r.next = func(ctx context.Context, n int) (transport.Conn, error) {
 		select {
 		case <-time.After(d):
 			return dial(ctx, n)

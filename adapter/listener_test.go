@@ -11,6 +11,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/testenv"
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // events records the events of a toolset.
@@ -42,7 +43,7 @@ func wantEvents(t *testing.T, e *events, want ...Event) {
 
 // listener is a modern server whose announcements a test controls. It declares changes of its tools and prompts.
 type listener struct {
-	conn mcpclient.Conn
+	conn transport.Conn
 	way  mcpclient.Transport
 
 	refuse, mute bool // subscriptions/listen: answers with an error, not at all

@@ -22,6 +22,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/testenv/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // dialed is a transport with the identity "x". Each connection reaches a new server of make.
@@ -31,12 +32,12 @@ type dialed struct {
 
 	mu    sync.Mutex
 	peers []*peer
-	conns []mcpclient.Conn
+	conns []transport.Conn
 }
 
 func (d *dialed) Identity() string { return "x" }
 
-func (d *dialed) Dial(ctx context.Context) (mcpclient.Conn, error) {
+func (d *dialed) Dial(ctx context.Context) (transport.Conn, error) {
 	p := d.make()
 	conn, err := p.transport(d.t).Dial(ctx)
 	d.mu.Lock()
@@ -171,7 +172,7 @@ func TestToolThatAsksOfABusyServer(t *testing.T) {
 			return p
 		}}
 		dials := 0
-		busy := transportFunc(func(ctx context.Context) (mcpclient.Conn, error) {
+		busy := transportFunc(func(ctx context.Context) (transport.Conn, error) {
 			if dials++; dials == 2 {
 				return nil, errors.New("busy")
 			}

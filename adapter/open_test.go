@@ -16,19 +16,20 @@ import (
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // transportFunc is a function that implements mcpclient.Transport.
-type transportFunc func(ctx context.Context) (mcpclient.Conn, error)
+type transportFunc func(ctx context.Context) (transport.Conn, error)
 
-func (f transportFunc) Dial(ctx context.Context) (mcpclient.Conn, error) { return f(ctx) }
+func (f transportFunc) Dial(ctx context.Context) (transport.Conn, error) { return f(ctx) }
 
 var errNoDial = errors.New("nobody there")
 
-func unreachable(context.Context) (mcpclient.Conn, error) { return nil, errNoDial }
+func unreachable(context.Context) (transport.Conn, error) { return nil, errNoDial }
 
 // silent blocks until the context ends.
-func silent(ctx context.Context) (mcpclient.Conn, error) {
+func silent(ctx context.Context) (transport.Conn, error) {
 	<-ctx.Done()
 	return nil, context.Cause(ctx)
 }
@@ -80,7 +81,7 @@ func TestParametersKeepTheSchema(t *testing.T) {
 
 // after fails when the time has passed or the context has ended.
 func after(d time.Duration, failure error) transportFunc {
-	return func(ctx context.Context) (mcpclient.Conn, error) {
+	return func(ctx context.Context) (transport.Conn, error) {
 		select {
 		case <-time.After(d):
 			return nil, failure
@@ -121,7 +122,7 @@ func TestOpenFailureClosesTheOthers(t *testing.T) {
 	listed := make(chan struct{})
 	_, err := Open(t.Context(), []Server{
 		{Name: "good", Transport: p.transport(t), Filter: func(*mcp.Tool) bool { close(listed); return true }},
-		{Name: "bad", Transport: transportFunc(func(context.Context) (mcpclient.Conn, error) { <-listed; return nil, errNoDial })},
+		{Name: "bad", Transport: transportFunc(func(context.Context) (transport.Conn, error) { <-listed; return nil, errNoDial })},
 	}, nil)
 	check.Is(t, err, errNoDial, "the failure of bad")
 	<-p.ended
@@ -200,7 +201,7 @@ func TestServersJoinTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		late := func() mcpclient.Transport {
 			l := newListener(t, "a")
-			return transportFunc(func(ctx context.Context) (mcpclient.Conn, error) {
+			return transportFunc(func(ctx context.Context) (transport.Conn, error) {
 				time.Sleep(2 * time.Second)
 				return l.way.Dial(ctx)
 			})

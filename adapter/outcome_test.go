@@ -27,9 +27,9 @@ import (
 )
 
 // servingX returns a transport to a modern server with the tool x, whose calls it answers.
-func servingX(t *testing.T, answer func(conn mcpclient.Conn) string) (transport mcpclient.Transport) {
-	var conn mcpclient.Conn
-	transport, conn = answeredBy(t, func(m *testenv.Message) string {
+func servingX(t *testing.T, answer func(conn transport.Conn) string) (way mcpclient.Transport) {
+	var conn transport.Conn
+	way, conn = answeredBy(t, func(m *testenv.Message) string {
 		switch m.Method {
 		case "server/discover":
 			return `"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}`
@@ -40,7 +40,7 @@ func servingX(t *testing.T, answer func(conn mcpclient.Conn) string) (transport 
 		}
 		return ""
 	})
-	return transport
+	return way
 }
 
 // Results distinguish a call that certainly had no effect, a call in doubt, and a call with an outcome.
@@ -55,17 +55,17 @@ func TestOutcomes(t *testing.T) {
 		return approval.Decision{Reason: "no"}, nil
 	}
 	attempts := 0
-	second := func(mcpclient.Conn) string { // answers the second call only
+	second := func(transport.Conn) string { // answers the second call only
 		if attempts++; attempts == 2 {
 			return `"error":{"code":-32603,"message":"x"}`
 		}
 		return ""
 	}
-	closes := func(conn mcpclient.Conn) string { _ = conn.Close(); return "" }
-	says := func(text string) func(mcpclient.Conn) string { return func(mcpclient.Conn) string { return text } }
+	closes := func(conn transport.Conn) string { _ = conn.Close(); return "" }
+	says := func(text string) func(transport.Conn) string { return func(transport.Conn) string { return text } }
 	for name, tt := range map[string]struct {
 		opts                Options
-		peer                func(conn mcpclient.Conn) string // answers a call
+		peer                func(conn transport.Conn) string // answers a call
 		tool                string
 		before              func(*Toolset)
 		unsent, interrupted bool
@@ -101,7 +101,7 @@ func TestOutcomes(t *testing.T) {
 // The end of the context is noticed before anything is sent, and while an answer is awaited.
 func TestOutcomeOfACancelledCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		silent := func(mcpclient.Conn) string { return "" }
+		silent := func(transport.Conn) string { return "" }
 		catalog := open(t, nil, Server{Name: "p", Transport: servingX(t, silent)}).Catalog(profile.Plain)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()

@@ -20,6 +20,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // conversation is a caller that answers forms with its name, once it may.
@@ -299,7 +300,7 @@ func TestCloseAwaitsConnections(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var dialing atomic.Int32
-				slow := transportFunc(func(ctx context.Context) (mcpclient.Conn, error) {
+				slow := transportFunc(func(ctx context.Context) (transport.Conn, error) {
 					dialing.Add(1)
 					defer dialing.Add(-1)
 					<-ctx.Done()

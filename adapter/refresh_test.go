@@ -11,6 +11,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // A server that could not list its tools at first is used and watched after a Refresh.
@@ -57,7 +58,7 @@ func TestRefreshTwiceAtOnce(t *testing.T) {
 		first := newListener(t, "a")
 		way, gate := serving("x", first, newListener(t, "b"), newListener(t, "c")), make(chan struct{}, 2)
 		gate <- struct{}{}
-		ts := open(t, nil, Server{Name: "p", Transport: transportFunc(func(ctx context.Context) (mcpclient.Conn, error) {
+		ts := open(t, nil, Server{Name: "p", Transport: transportFunc(func(ctx context.Context) (transport.Conn, error) {
 			<-gate
 			return way.Dial(ctx)
 		})})

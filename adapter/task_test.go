@@ -17,6 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/testenv"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // taskPeer is a scripted server with the tool "slow", which requires a task by default. It counts
@@ -88,9 +89,9 @@ func (p *taskPeer) answer(method string) string {
 }
 
 // transport returns a transport to the server.
-func (p *taskPeer) transport(t *testing.T) (transport mcpclient.Transport) {
-	var conn mcpclient.Conn
-	transport, conn = answeredBy(t, func(m *testenv.Message) string {
+func (p *taskPeer) transport(t *testing.T) (way mcpclient.Transport) {
+	var conn transport.Conn
+	way, conn = answeredBy(t, func(m *testenv.Message) string {
 		if m.ID == nil {
 			return ""
 		}
@@ -104,7 +105,7 @@ func (p *taskPeer) transport(t *testing.T) (transport mcpclient.Transport) {
 		}
 		return p.answer(m.Method)
 	})
-	return transport
+	return way
 }
 
 // inBothEras runs f for a peer of each era with the settings that set makes.

@@ -21,6 +21,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/testenv/memhttp"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // A modern server announces changes to subscribers. There is one subscription for everything, made
@@ -256,7 +257,7 @@ func TestServerThatComesLate(t *testing.T) {
 		var e events
 		dials, deaf, late := 0, newListener(t), newListener(t, "a")
 		deaf.listless = true
-		way := transportFunc(func(ctx context.Context) (mcpclient.Conn, error) {
+		way := transportFunc(func(ctx context.Context) (transport.Conn, error) {
 			check.Equal(t, fmt.Sprint("a person may be asked to sign in after dials: ", dials), !backoff.IsUnattended(ctx), dials == 0)
 			switch dials++; dials {
 			case 1, 2:

@@ -9,10 +9,11 @@ import (
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/testenv"
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // answeredBy returns a transport to a server that answers with [testenv.Answer], and the server's end.
-func answeredBy(t testing.TB, answer func(m *testenv.Message) string) (mcpclient.Transport, mcpclient.Conn) {
+func answeredBy(t testing.TB, answer func(m *testenv.Message) string) (mcpclient.Transport, transport.Conn) {
 	transport, conn := mcpclient.Pipe()
 	ended := make(chan struct{})
 	go func() {
@@ -27,7 +28,7 @@ const handshake = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"
 
 // scriptedBy returns a transport to a server that answers with result(method), and the server's
 // end. Without a result it initializes a session with 2025-11-25, and knows no other method.
-func scriptedBy(t testing.TB, result func(method string) string) (mcpclient.Transport, mcpclient.Conn) {
+func scriptedBy(t testing.TB, result func(method string) string) (mcpclient.Transport, transport.Conn) {
 	return answeredBy(t, func(m *testenv.Message) string {
 		switch r := result(m.Method); {
 		case r != "":

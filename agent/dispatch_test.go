@@ -19,6 +19,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 func sleep(id string, seconds int) run.Part {
@@ -150,9 +151,9 @@ func TestLeavingTheRangeCancelsToolCalls(t *testing.T) {
 // touchy panics when it has to send a tool call.
 type touchy struct{ mcpclient.Transport }
 
-type touchyConn struct{ mcpclient.Conn }
+type touchyConn struct{ transport.Conn }
 
-func (t touchy) Dial(ctx context.Context) (mcpclient.Conn, error) {
+func (t touchy) Dial(ctx context.Context) (transport.Conn, error) {
 	conn, err := t.Transport.Dial(ctx)
 	return touchyConn{conn}, err
 }

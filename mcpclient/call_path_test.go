@@ -15,6 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // TestPathOfACall compares the list on the architecture page with the stack on which a connection gets a tool call.
@@ -62,9 +63,9 @@ func callers() (all []string) {
 }
 
 func pathOverPipe(t *testing.T, o mcpclient.Options) (got []string) {
-	transport, p := newPeer(t)
+	way, p := newPeer(t)
 	go func() { p.handshake(); p.echo() }()
-	callText(t, t.Context(), connected(t, &hooked{Transport: transport, send: func(ctx context.Context, conn mcpclient.Conn, message []byte) error {
+	callText(t, t.Context(), connected(t, &hooked{Transport: way, send: func(ctx context.Context, conn transport.Conn, message []byte) error {
 		if strings.Contains(string(message), `"tools/call"`) {
 			got = callers()
 		}

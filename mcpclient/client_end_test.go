@@ -14,6 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // AfterEnd runs at once, even if the transport closes slowly. Done waits for the transport, which is
@@ -131,14 +132,14 @@ func (s *slowError) Is(target error) bool {
 func TestConnectionEndsBeforeConnectReturns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := legacy()
-		transport := &hooked{Transport: newPeerTransport(t), send: func(ctx context.Context, conn mcpclient.Conn, data []byte) error {
+		transport := &hooked{Transport: newPeerTransport(t), send: func(ctx context.Context, conn transport.Conn, data []byte) error {
 			err := conn.Send(ctx, data)
 			if strings.Contains(string(data), "notifications/initialized") {
 				_ = conn.Close()
 				synctest.Wait() // the client has begun to handle the end
 			}
 			return err
-		}, recv: func(conn mcpclient.Conn) ([]byte, error) {
+		}, recv: func(conn transport.Conn) ([]byte, error) {
 			data, err := conn.Recv()
 			if err != nil {
 				err = new(slowError)

@@ -16,6 +16,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 func eras() map[string]mcpclient.Options {
@@ -349,7 +350,7 @@ func TestConnectWithoutTransport(t *testing.T) {
 // nowhere is a transport that breaks its contract.
 type nowhere struct{}
 
-func (nowhere) Dial(context.Context) (mcpclient.Conn, error) { return nil, nil }
+func (nowhere) Dial(context.Context) (transport.Conn, error) { return nil, nil }
 
 func TestConnectWithoutConnection(t *testing.T) {
 	check.Text(t, check.Err(mcpclient.Connect(t.Context(), nowhere{}, nil)), "nowhere.Dial returned no connection")

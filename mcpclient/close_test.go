@@ -14,6 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // closer is a callback that closes its client and then takes a second.
@@ -316,9 +317,9 @@ func cancelled(t *testing.T, c *mcpclient.Client) {
 // The server is notified of cancelled calls even if the client is closed right afterwards.
 func TestCloseAfterCancel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		transport, p := newPeer(t)
+		way, p := newPeer(t)
 		go p.handshake()
-		tardy := &hooked{Transport: transport, send: func(ctx context.Context, conn mcpclient.Conn, message []byte) error {
+		tardy := &hooked{Transport: way, send: func(ctx context.Context, conn transport.Conn, message []byte) error {
 			select {
 			case <-time.After(time.Second):
 				return conn.Send(ctx, message)

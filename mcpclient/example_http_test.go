@@ -168,10 +168,10 @@ func ExampleMiddleware() {
 
 // mortal is a server that can be dialed again when its last connection has ended.
 type mortal struct {
-	last mcpclient.Conn
+	last transport.Conn
 }
 
-func (m *mortal) Dial(ctx context.Context) (conn mcpclient.Conn, err error) {
+func (m *mortal) Dial(ctx context.Context) (conn transport.Conn, err error) {
 	m.last, err = exampleServer().Dial(ctx)
 	return m.last, err
 }

@@ -101,7 +101,7 @@ func (l slowToEnd) Close() error {
 	return nil
 }
 
-func (d *halfClosedTransport) Dial(ctx context.Context) (mcpclient.Conn, error) {
+func (d *halfClosedTransport) Dial(ctx context.Context) (transport.Conn, error) {
 	d.dials++
 	first := d.dials == 1
 	fromClient, toServer := io.Pipe()

@@ -18,7 +18,7 @@ import (
 // are being answered.
 type link struct {
 	number    int64 // counts the connections of a client from 1
-	conn      Conn
+	conn      transport.Conn
 	transport Transport      // which has dialed conn
 	exchange  wire.Exchanger // conn, if every request has a response channel of its own
 	numbered  wire.Numberer  // conn, if it knows what it has not written
@@ -41,7 +41,7 @@ type link struct {
 	ended chan struct{} // closed when the connection has ended by itself
 }
 
-func (c *connector) newLink(t Transport, conn Conn) *link {
+func (c *connector) newLink(t Transport, conn transport.Conn) *link {
 	l := &link{
 		number:    c.connections.Add(1),
 		conn:      conn,

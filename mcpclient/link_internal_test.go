@@ -15,6 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/testenv"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/metakey"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 const discovered = `"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}}`
@@ -33,11 +34,11 @@ func served(t *testing.T, opts *Options, answer func(m *testenv.Message) string)
 
 // ending is a connection that refuses messages once its reader has seen its end.
 type ending struct {
-	Conn
+	transport.Conn
 	dies func() // called before it refuses; nil before its end
 }
 
-func (e *ending) Dial(context.Context) (Conn, error) { return e, nil }
+func (e *ending) Dial(context.Context) (transport.Conn, error) { return e, nil }
 
 func (e *ending) Send(ctx context.Context, message []byte) error {
 	if e.dies == nil {

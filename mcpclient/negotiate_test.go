@@ -179,14 +179,14 @@ func (m mute) Close() error                       { close(m.closed); return nil 
 func TestProbeCannotBeSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first := mute{make(chan struct{})}
-		transport, p := newPeer(t)
+		way, p := newPeer(t)
 		go p.handshake()
 		dials := 0
-		c := connected(t, dialer(func(ctx context.Context) (mcpclient.Conn, error) {
+		c := connected(t, dialer(func(ctx context.Context) (transport.Conn, error) {
 			if dials++; dials == 1 {
 				return first, nil
 			}
-			return transport.Dial(ctx)
+			return way.Dial(ctx)
 		}), mcpclient.Options{})
 		got := c.Server().Revision
 		check.That(t, got == mcp.Revision20251125 && dials == 2, "got revision %s after %d dials", got, dials)
@@ -194,9 +194,9 @@ func TestProbeCannotBeSent(t *testing.T) {
 	})
 }
 
-type dialer func(context.Context) (mcpclient.Conn, error)
+type dialer func(context.Context) (transport.Conn, error)
 
-func (d dialer) Dial(ctx context.Context) (mcpclient.Conn, error) { return d(ctx) }
+func (d dialer) Dial(ctx context.Context) (transport.Conn, error) { return d(ctx) }
 
 // A modern server that needs longer to start than the probe waits refuses initialize, or
 // answers it with its own revision. Then it is probed again.

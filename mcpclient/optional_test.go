@@ -87,7 +87,7 @@ func TestNotifyGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pipe, p := newPeer(t)
 		go p.handshake()
-		c := connected(t, &hooked{Transport: pipe, send: func(ctx context.Context, conn mcpclient.Conn, message []byte) error {
+		c := connected(t, &hooked{Transport: pipe, send: func(ctx context.Context, conn transport.Conn, message []byte) error {
 			if bytes.Contains(message, []byte("x/slow")) {
 				<-ctx.Done()
 				return errors.New("not sent")

@@ -44,7 +44,7 @@ type message struct {
 // peer is the server's end of a pipe, driven by a test.
 type peer struct {
 	t     *testing.T
-	conn  mcpclient.Conn
+	conn  transport.Conn
 	inbox chan message
 }
 

@@ -227,7 +227,7 @@ func TestSkippedLinesOfNextConnection(t *testing.T) {
 		o, log := logs(legacy(), slog.LevelWarn)
 		o.Limits.Restarts = 5
 		ends := make(chan *io.PipeWriter, 2)
-		c := connected(t, dialer(func(ctx context.Context) (mcpclient.Conn, error) {
+		c := connected(t, dialer(func(ctx context.Context) (transport.Conn, error) {
 			transport, out := greeting("hello")
 			ends <- out
 			return transport.Dial(ctx)
@@ -269,7 +269,7 @@ func TestSkippedLinesWhileDialing(t *testing.T) {
 // awaited is a transport that waits in Dial for the first message of its server.
 type awaited struct{ mcpclient.Transport }
 
-func (a *awaited) Dial(ctx context.Context) (mcpclient.Conn, error) {
+func (a *awaited) Dial(ctx context.Context) (transport.Conn, error) {
 	conn, err := a.Transport.Dial(ctx)
 	if err != nil {
 		return nil, err

@@ -18,6 +18,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // A list that ends the connection is sent once more, not again on every later connection.
@@ -76,9 +77,9 @@ func TestRestartEndsFailedAttempts(t *testing.T) {
 // The late end of a replaced connection does not begin a restart.
 func TestRestartIgnoresLateEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		transport := newPeerTransport(t)
-		transport.greet = func(p *peer) {
-			if transport.dialed() == 2 {
+		way := newPeerTransport(t)
+		way.greet = func(p *peer) {
+			if way.dialed() == 2 {
 				p.reply(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"not yet"}}`)
 				return
 			}
@@ -87,7 +88,7 @@ func TestRestartIgnoresLateEnd(t *testing.T) {
 		}
 		o := legacy()
 		o.Limits.Restarts = 5
-		c := connected(t, &hooked{Transport: transport, recv: func(conn mcpclient.Conn) ([]byte, error) {
+		c := connected(t, &hooked{Transport: way, recv: func(conn transport.Conn) ([]byte, error) {
 			data, err := conn.Recv()
 			if err != nil {
 				time.Sleep(5 * time.Second)
@@ -95,10 +96,10 @@ func TestRestartIgnoresLateEnd(t *testing.T) {
 			}
 			return data, err
 		}}, o)
-		_ = (<-transport.peers).conn.Close()
+		_ = (<-way.peers).conn.Close()
 		time.Sleep(time.Minute)
 		check.NoError(t, c.Ping(withTimeout(t, time.Minute)))
-		check.Equal(t, "dials", transport.dialed(), 3)
+		check.Equal(t, "dials", way.dialed(), 3)
 	})
 }
 

@@ -39,7 +39,7 @@ func newPeerTransport(t *testing.T) *peerTransport {
 	return &peerTransport{t: t, peers: make(chan *peer, 100), greet: (*peer).handshake}
 }
 
-func (f *peerTransport) Dial(ctx context.Context) (mcpclient.Conn, error) {
+func (f *peerTransport) Dial(ctx context.Context) (transport.Conn, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.dials++; f.most > 0 && f.dials > f.most {
@@ -85,17 +85,17 @@ func (e *events) add(attempt int, err error) {
 // hooked is a transport with functions instead of methods of its connections.
 type hooked struct {
 	mcpclient.Transport
-	send  func(ctx context.Context, conn mcpclient.Conn, message []byte) error
-	recv  func(conn mcpclient.Conn) ([]byte, error)
-	close func(conn mcpclient.Conn) error
+	send  func(ctx context.Context, conn transport.Conn, message []byte) error
+	recv  func(conn transport.Conn) ([]byte, error)
+	close func(conn transport.Conn) error
 }
 
 type hookedConn struct {
-	mcpclient.Conn
+	transport.Conn
 	hooks *hooked
 }
 
-func (h *hooked) Dial(ctx context.Context) (mcpclient.Conn, error) {
+func (h *hooked) Dial(ctx context.Context) (transport.Conn, error) {
 	conn, err := h.Transport.Dial(ctx)
 	if err != nil {
 		return nil, err
@@ -303,8 +303,8 @@ func TestRestartFails(t *testing.T) {
 }
 
 // slowToClose returns a transport whose connections take a minute to close.
-func slowToClose(transport mcpclient.Transport) mcpclient.Transport {
-	return &hooked{Transport: transport, close: func(conn mcpclient.Conn) error {
+func slowToClose(way mcpclient.Transport) mcpclient.Transport {
+	return &hooked{Transport: way, close: func(conn transport.Conn) error {
 		time.Sleep(time.Minute)
 		return conn.Close()
 	}}
@@ -327,14 +327,14 @@ func TestMuteServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := modern()
 		o.Limits.Restarts = 5
-		transport := newPeerTransport(t)
-		c := connected(t, dialer(func(ctx context.Context) (mcpclient.Conn, error) {
-			if transport.dialed() == 0 {
-				return transport.Dial(ctx)
+		way := newPeerTransport(t)
+		c := connected(t, dialer(func(ctx context.Context) (transport.Conn, error) {
+			if way.dialed() == 0 {
+				return way.Dial(ctx)
 			}
 			return listens(t).Dial(ctx)
 		}), o)
-		_ = (<-transport.peers).conn.Close()
+		_ = (<-way.peers).conn.Close()
 		<-c.Done()
 		check.Text(t, c.Err(), said)
 	})
@@ -354,7 +354,7 @@ func TestRestartClosed(t *testing.T) {
 		bubble(t, name, func(t *testing.T) {
 			peers, o := newPeerTransport(t), legacy()
 			o.Limits.Restarts = 5
-			c := connected(t, &hooked{Transport: peers, close: func(conn mcpclient.Conn) error {
+			c := connected(t, &hooked{Transport: peers, close: func(conn transport.Conn) error {
 				time.Sleep(test.took)
 				return conn.Close()
 			}}, o)

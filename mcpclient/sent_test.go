@@ -18,6 +18,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // Unsent distinguishes calls that the server cannot have accepted from those that may have run.
@@ -160,7 +161,7 @@ func TestUnsentToADyingServer(t *testing.T) {
 // dyingTransport is a transport whose first server accepts a number of bytes of a call and dies.
 type dyingTransport struct{ written, dials int }
 
-func (d *dyingTransport) Dial(ctx context.Context) (mcpclient.Conn, error) {
+func (d *dyingTransport) Dial(ctx context.Context) (transport.Conn, error) {
 	server, output := program(func(m message) string {
 		switch m.Method {
 		case "initialize":
@@ -245,9 +246,9 @@ func TestNoStandaloneStream(t *testing.T) {
 // stuckPeer runs f with a client whose messages with a text get stuck.
 func stuckPeer(t *testing.T, opts mcpclient.Options, text string, f func(c *mcpclient.Client, p *peer)) {
 	synctest.Test(t, func(t *testing.T) {
-		transport, p := newPeer(t)
+		way, p := newPeer(t)
 		go p.handshake()
-		c := connected(t, &hooked{Transport: transport, send: func(ctx context.Context, conn mcpclient.Conn, message []byte) error {
+		c := connected(t, &hooked{Transport: way, send: func(ctx context.Context, conn transport.Conn, message []byte) error {
 			if strings.Contains(string(message), text) {
 				<-ctx.Done()
 				return ctx.Err()

@@ -20,9 +20,6 @@ import (
 // Transport describes how to connect to a server. See [transport.Transport].
 type Transport = transport.Transport
 
-// Conn carries JSON-RPC messages without framing. See [transport.Conn].
-type Conn = transport.Conn
-
 // IO is the stdio transport over a reader and a writer, one message per line. It can be dialed
 // once; then Dial returns [transport.ErrDialedOnce]. Close closes both if they are io.Closers.
 //
@@ -45,7 +42,7 @@ type IO struct {
 }
 
 // Dial starts reading.
-func (t *IO) Dial(ctx context.Context) (Conn, error) {
+func (t *IO) Dial(ctx context.Context) (transport.Conn, error) {
 	if t == nil {
 		return nil, missingTransportError(t)
 	}
@@ -58,7 +55,7 @@ func (t *IO) Dial(ctx context.Context) (Conn, error) {
 // Messages are copied, not framed, and of any size. Send blocks while 64 of them are unread.
 // When an end is closed, the other still receives what was sent before, then io.EOF. A pipe has
 // no goroutines or timers, and works in bubbles of testing/synctest.
-func Pipe() (Transport, Conn) { return pipe.New() }
+func Pipe() (Transport, transport.Conn) { return pipe.New() }
 
 // ErrClosed is the error of calls on a client that was closed, or whose connection has ended.
 var ErrClosed = transport.ErrClosed
@@ -114,7 +111,9 @@ type Command struct {
 
 // Dial starts the process. The error of a process that does not start is a
 // [*transport.ProcessError] and wraps the operating system's.
-func (t *Command) Dial(ctx context.Context) (Conn, error) { return (*stdio.Command)(t).Dial(ctx) }
+func (t *Command) Dial(ctx context.Context) (transport.Conn, error) {
+	return (*stdio.Command)(t).Dial(ctx)
+}
 
 // Identity returns what distinguishes the server from others, for an [EraCache]. It includes
 // the absolute directory, because the same command may start another program elsewhere.
@@ -191,7 +190,9 @@ type HTTP struct {
 // a sign-in, for the endpoint, which must be on the same origin: the error is a
 // [*transport.HTTPError] if the status explains it, and matches [mcp.ErrInvalidResult] if the
 // response is not such a stream.
-func (t *HTTP) Dial(ctx context.Context) (Conn, error) { return (*streamable.HTTP)(t).Dial(ctx) }
+func (t *HTTP) Dial(ctx context.Context) (transport.Conn, error) {
+	return (*streamable.HTTP)(t).Dial(ctx)
+}
 
 // Identity returns what distinguishes the server from others, for an [EraCache].
 func (t *HTTP) Identity() string {

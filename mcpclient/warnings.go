@@ -9,6 +9,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/internal/lifecycle"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/redact"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 const maxWarnings = 100
@@ -49,7 +50,7 @@ func (w *warnings) warn(ctx context.Context, count *int, message string, args []
 }
 
 // redactor removes the secrets of a connection from texts for errors and logs.
-type redactor struct{ conn Conn }
+type redactor struct{ conn transport.Conn }
 
 func (r *redactor) scrub(text string) string {
 	if conn, ok := wire.As[wire.Redactor](r.conn); ok {

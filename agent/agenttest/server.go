@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // NewServer returns an MCP server in this process, to which clients connect. It calls itself
@@ -63,7 +64,7 @@ func (c *Call) Sample(ctx context.Context, question string, maxTokens int) (stri
 }
 
 // Dial implements [mcpclient.Transport]. The server's goroutines end with the connection.
-func (s *server) Dial(ctx context.Context) (mcpclient.Conn, error) {
+func (s *server) Dial(ctx context.Context) (transport.Conn, error) {
 	for i, t := range s.tools {
 		switch {
 		case t.Name == "":
@@ -90,7 +91,7 @@ func (s *server) Dial(ctx context.Context) (mcpclient.Conn, error) {
 
 type connection struct {
 	server *server
-	conn   mcpclient.Conn
+	conn   transport.Conn
 	calls  sync.WaitGroup
 
 	mu      sync.Mutex // guards the following fields

@@ -28,6 +28,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 	"github.com/mcpchain/mcpchain/mcpclient/apps/host"
 	"github.com/mcpchain/mcpchain/mcpclient/apps/sandbox"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // patience is how long the browser has for one thing on a machine with much to do.
@@ -136,7 +137,7 @@ func serve(t *testing.T, l net.Listener, h http.Handler) {
 }
 
 // hostPage serves the page of the host, which carries messages between the view and the session.
-func (s *shown) hostPage(frame sandbox.Frame, loose string, view *apps.View, toView mcpclient.Conn) http.Handler {
+func (s *shown) hostPage(frame sandbox.Frame, loose string, view *apps.View, toView transport.Conn) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")

@@ -22,6 +22,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/otelmcp"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // eras are the ways to ask: by a request, or in a result.
@@ -183,7 +184,7 @@ func TestFailures(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := newRecorder(t)
-				var conn mcpclient.Conn
+				var conn transport.Conn
 				c, conn := connect(t, t.Context(), r.install(eras["modern"]), func(m message) string {
 					switch {
 					case test.answer == "hang up":

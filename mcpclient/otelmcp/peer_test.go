@@ -18,6 +18,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/otelmcp"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 type recorder struct {
@@ -111,7 +112,7 @@ func handshake(m message) (answer string, ok bool) {
 
 // serve is a server: it answers handshakes, and requests by the function answer. Its text is a
 // whole message if it has an id, else a result; "" means no answer.
-func serve(conn mcpclient.Conn, answer func(m message) string) {
+func serve(conn transport.Conn, answer func(m message) string) {
 	for {
 		raw, err := conn.Recv()
 		if err != nil {
@@ -137,7 +138,7 @@ func serve(conn mcpclient.Conn, answer func(m message) string) {
 	}
 }
 
-func connect(t *testing.T, ctx context.Context, o *mcpclient.Options, answer func(m message) string) (*mcpclient.Client, mcpclient.Conn) {
+func connect(t *testing.T, ctx context.Context, o *mcpclient.Options, answer func(m message) string) (*mcpclient.Client, transport.Conn) {
 	t.Helper()
 	transport, conn := mcpclient.Pipe()
 	t.Cleanup(func() { _ = conn.Close() })

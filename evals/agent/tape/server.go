@@ -35,7 +35,7 @@ type recordingTransport struct {
 }
 
 // Dial implements [mcpclient.Transport].
-func (r *recordingTransport) Dial(ctx context.Context) (mcpclient.Conn, error) {
+func (r *recordingTransport) Dial(ctx context.Context) (transport.Conn, error) {
 	conn, err := r.to.Dial(ctx)
 	if err != nil {
 		return nil, err
@@ -53,7 +53,7 @@ func (r *recordingTransport) Dial(ctx context.Context) (mcpclient.Conn, error) {
 // before it is sent, so that it precedes its answer on the tape. The end is recorded if the client has not closed the
 // connection.
 type recordingConn struct {
-	mcpclient.Conn
+	transport.Conn
 	tape   *Tape
 	server string
 	number int
@@ -64,9 +64,9 @@ type recordingConn struct {
 }
 
 // Unwrap lets the client find the connection's optional methods.
-func (c *recordingConn) Unwrap() mcpclient.Conn { return c.Conn }
+func (c *recordingConn) Unwrap() transport.Conn { return c.Conn }
 
-// Send implements [mcpclient.Conn].
+// Send implements [transport.Conn].
 func (c *recordingConn) Send(ctx context.Context, message []byte) error {
 	if e := envelopeOf(message); e.Method == "ping" {
 		c.mu.Lock()
@@ -78,7 +78,7 @@ func (c *recordingConn) Send(ctx context.Context, message []byte) error {
 	return c.Conn.Send(ctx, message)
 }
 
-// Recv implements [mcpclient.Conn].
+// Recv implements [transport.Conn].
 func (c *recordingConn) Recv() ([]byte, error) {
 	message, err := c.Conn.Recv()
 	if err != nil {
@@ -116,7 +116,7 @@ func (c *recordingConn) recordEnd(err error) error {
 	return err // itself: callers may compare it with io.EOF
 }
 
-// Close implements [mcpclient.Conn].
+// Close implements [transport.Conn].
 func (c *recordingConn) Close() error {
 	c.mu.Lock()
 	c.closed = true
@@ -130,7 +130,7 @@ type playingTransport struct {
 }
 
 // Dial implements [mcpclient.Transport].
-func (p *playingTransport) Dial(context.Context) (mcpclient.Conn, error) {
+func (p *playingTransport) Dial(context.Context) (transport.Conn, error) {
 	c := &playingConn{
 		tape:   p.tape,
 		server: p.server,
@@ -161,7 +161,7 @@ type playingConn struct {
 	closed  bool
 }
 
-// Send implements [mcpclient.Conn].
+// Send implements [transport.Conn].
 func (c *playingConn) Send(_ context.Context, message []byte) error {
 	c.tape.mu.Lock()
 	defer c.tape.mu.Unlock()
@@ -195,7 +195,7 @@ func (c *playingConn) Send(_ context.Context, message []byte) error {
 	return c.tape.missErrorLocked(fmt.Sprintf("server %q, connection %d, %s", c.server, c.number, e.Method), similar, asked)
 }
 
-// Recv implements [mcpclient.Conn].
+// Recv implements [transport.Conn].
 func (c *playingConn) Recv() ([]byte, error) {
 	c.tape.mu.Lock()
 	defer c.tape.mu.Unlock()
@@ -266,7 +266,7 @@ func (c *playingConn) replace(object map[string]any, name string) {
 	}
 }
 
-// Close implements [mcpclient.Conn].
+// Close implements [transport.Conn].
 func (c *playingConn) Close() error {
 	c.tape.mu.Lock()
 	defer c.tape.mu.Unlock()

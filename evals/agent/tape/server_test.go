@@ -10,11 +10,11 @@ import (
 	"testing/synctest"
 
 	"github.com/mcpchain/mcpchain/internal/check"
-	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // played returns a connection that plays messages: those that begin with ">" were sent.
-func played(t *testing.T, messages ...string) mcpclient.Conn {
+func played(t *testing.T, messages ...string) transport.Conn {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "t.jsonl")
 	r := Recorder("t", file, NewFilter())
@@ -48,7 +48,7 @@ type hangingUp struct {
 	closed   chan struct{}
 }
 
-func (h *hangingUp) Dial(context.Context) (mcpclient.Conn, error) { return h, nil }
+func (h *hangingUp) Dial(context.Context) (transport.Conn, error) { return h, nil }
 func (h *hangingUp) Send(context.Context, []byte) error           { return nil }
 
 func (h *hangingUp) Recv() ([]byte, error) {

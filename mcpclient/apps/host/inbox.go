@@ -6,8 +6,8 @@ import (
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/inquiry"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
-	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // Bounds of a view's messages, in bytes.
@@ -19,7 +19,7 @@ const (
 
 // inbox reads the messages of the view. It handles notifications, and passes requests on.
 type inbox struct {
-	conn     mcpclient.Conn
+	conn     transport.Conn
 	opts     *Options
 	log      *eventLog
 	view     *view

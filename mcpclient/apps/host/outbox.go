@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
-	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // maxWaiting is the number of messages that may wait for a view that does not read. Then its own
@@ -140,7 +140,7 @@ func (o *outbox) nextNotificationLocked() (message []byte) {
 }
 
 // write sends messages until ctx ends or one cannot be sent within sendTime.
-func (o *outbox) write(ctx context.Context, conn mcpclient.Conn) error {
+func (o *outbox) write(ctx context.Context, conn transport.Conn) error {
 	defer func() {
 		o.mu.Lock()
 		o.ended = true

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
-	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // protocol is the revision of the extension that sessions speak.
@@ -40,7 +40,7 @@ var errClosed = errors.New("host: the session with the view is closed")
 //
 // Functions of the host and calls of the view get the values of ctx, for example the user,
 // their approvals and the trace. The session outlives ctx.
-func Open(ctx context.Context, conn mcpclient.Conn, server Server, opts *Options) (*Session, error) {
+func Open(ctx context.Context, conn transport.Conn, server Server, opts *Options) (*Session, error) {
 	if conn == nil {
 		return nil, errors.New("host: Open needs a connection")
 	}
@@ -52,7 +52,7 @@ func Open(ctx context.Context, conn mcpclient.Conn, server Server, opts *Options
 }
 
 // open is [Open], and leaves the connection open if it fails.
-func open(ctx context.Context, conn mcpclient.Conn, server Server, opts *Options) (*Session, error) {
+func open(ctx context.Context, conn transport.Conn, server Server, opts *Options) (*Session, error) {
 	if server == nil {
 		return nil, errors.New("host: Open needs a server")
 	}
@@ -85,7 +85,7 @@ func open(ctx context.Context, conn mcpclient.Conn, server Server, opts *Options
 }
 
 // run begins to send, to receive, and to call the functions of the host.
-func (s *Session) run(conn mcpclient.Conn, in *inbox, calls *callbacks) {
+func (s *Session) run(conn transport.Conn, in *inbox, calls *callbacks) {
 	s.ours.Go(func() { <-s.life.Done(); _ = conn.Close() })
 	late := time.AfterFunc(initializeTime, s.checkReady)
 	s.ours.Go(func() {

@@ -13,12 +13,13 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/apps/host"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // view is the view's end of a session.
 type view struct {
 	t    *testing.T
-	conn mcpclient.Conn
+	conn transport.Conn
 }
 
 // open begins a session. The view has not said anything yet.

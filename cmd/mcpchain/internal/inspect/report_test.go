@@ -26,10 +26,11 @@ import (
 	"github.com/mcpchain/mcpchain/internal/testenv"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // answerLists is a server that lists no tools, and never its prompts.
-func answerLists(t *testing.T, conn mcpclient.Conn) {
+func answerLists(t *testing.T, conn transport.Conn) {
 	for {
 		message, err := conn.Recv()
 		if err != nil {

@@ -10,9 +10,9 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 	"github.com/mcpchain/mcpchain/mcpclient/apps/sandbox"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // Script is a JavaScript module: its class Frame carries messages between a frame and a session.
@@ -82,13 +82,13 @@ func IsJSON(r *http.Request) bool {
 
 // Sender sends the messages of a frame to the session, each once: a page that gets no answer sends them again.
 type Sender struct {
-	conn mcpclient.Conn
+	conn transport.Conn
 	busy chan struct{} // has a value while messages are sent; room for one
 	sent int           // number of messages that were sent; guarded by busy
 }
 
 // NewSender returns a sender of messages to the host's side of a session.
-func NewSender(conn mcpclient.Conn) *Sender {
+func NewSender(conn transport.Conn) *Sender {
 	return &Sender{conn: conn, busy: make(chan struct{}, 1)}
 }
 

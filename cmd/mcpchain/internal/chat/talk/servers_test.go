@@ -20,6 +20,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/testenv"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/config"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // A server that is left out is reported with advice, and with its name and line once.
@@ -64,9 +65,9 @@ func TestViewsAreDeclared(t *testing.T) {
 }
 
 // mortal is a server that starts at each dial, and ends when the test closes its connection.
-type mortal chan mcpclient.Conn
+type mortal chan transport.Conn
 
-func (m mortal) Dial(ctx context.Context) (mcpclient.Conn, error) {
+func (m mortal) Dial(ctx context.Context) (transport.Conn, error) {
 	transport, conn := mcpclient.Pipe()
 	go testenv.Answer(conn, func(r *testenv.Message) string {
 		if r.ID == nil {

@@ -20,6 +20,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/apps/host"
 	"github.com/mcpchain/mcpchain/mcpclient/apps/sandbox"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // hostInfo names this program to views.
@@ -30,7 +31,7 @@ type session struct {
 	service      *Service
 	view         *view
 	id           string
-	conn         mcpclient.Conn // to the view, by way of its page
+	conn         transport.Conn // to the view, by way of its page
 	sender       *viewframe.Sender
 	host         *host.Session
 	pageRequests pageRequests

@@ -29,6 +29,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 	"github.com/mcpchain/mcpchain/mcpclient/apps/host"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 const patience = time.Minute
@@ -347,7 +348,7 @@ func TestServerIsSilent(t *testing.T) {
 
 // late is a connection whose Receive returns late after its end.
 type late struct {
-	mcpclient.Conn
+	transport.Conn
 	notice chan struct{}
 }
 

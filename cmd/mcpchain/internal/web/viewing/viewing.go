@@ -27,6 +27,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 	"github.com/mcpchain/mcpchain/mcpclient/apps/host"
 	"github.com/mcpchain/mcpchain/mcpclient/apps/sandbox"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // Bounds of sessions.
@@ -104,7 +105,7 @@ type view struct {
 	id     string
 	window *window
 	call   talk.ViewCall  // without a tool
-	conn   mcpclient.Conn // to the host's side of the session
+	conn   transport.Conn // to the host's side of the session
 	sender *viewframe.Sender
 	host   *host.Session // guarded by Service.mu until the view has begun
 	ended  bool          // ended before it has begun; guarded by Service.mu
