@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/doubttext"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -191,7 +192,11 @@ func (t *turn) recordChildOutcome(j *job, e *engine, err error) error {
 			reason = err.Error()
 		}
 		e.rec.show(&Warning{Text: fmt.Sprintf("the agent %s failed: %s", j.eventCall.Name, reason)})
-		text := fmt.Sprintf("Error: the agent %s failed and gave no answer.", j.eventCall.Name)
+		text := fmt.Sprintf("Error: the agent %s failed and gave no answer", j.eventCall.Name)
+		if e.rec.state.Spent.Calls > 0 {
+			text += "; it " + doubttext.PartlyDone
+		}
+		text += "."
 		return t.sender.recordOutcome(j, j.errorResult(text, err), 0)
 	case e.rec.state.Status == run.StatusWaiting:
 		return nil

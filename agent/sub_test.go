@@ -105,10 +105,14 @@ func TestHandoff(t *testing.T) {
 
 // A sub-agent that fails is a failed call, and its limits are the limits of the run.
 func TestSubAgentFails(t *testing.T) {
-	broken := newAgent(t, play(breaks(errors.New("secret"))), nil)
-	got := mustRun(t, boss(t, play(uses(toolCall("a", "helper", `{"task":"x"}`)), says("done")), sub(t, broken, agent.NewSubAgent), agent.Options{}), human("go"))
-	text := lines(got.Messages)[2]
-	check.That(t, strings.Contains(text, "failed") && !strings.Contains(text, "secret"), "the model is told %s", text)
+	var got *agent.Result
+	for want, helper := range map[string]*script{
+		"": play(breaks(errors.New("secret"))), "; it may have done a part of it": play(uses(toolCall("1", "pay", "{}")), breaks(errors.New("secret"))),
+	} {
+		broken := newAgent(t, helper, &agent.Options{Tools: []adapter.Source{paying(new(int))}})
+		got = mustRun(t, boss(t, play(uses(toolCall("a", "helper", `{"task":"x"}`)), says("done")), sub(t, broken, agent.NewSubAgent), agent.Options{}), human("go"))
+		check.Equal(t, "what the model is told", lines(got.Messages)[2], `tool: a/helper→"Error: the agent helper failed and gave no answer`+want+`."`)
+	}
 	busy := newAgent(t, play(untilFinal(toolCall("", "x", "{}"))), &agent.Options{Limits: run.Limits{Failures: -1, Calls: -1, Turns: -1}})
 	got = mustRun(t, boss(t, play(uses(toolCall("a", "helper", `{"task":"x"}`)), says("done")), sub(t, busy, agent.NewSubAgent),
 		agent.Options{Limits: run.Limits{Calls: 3}}), human("go"))
