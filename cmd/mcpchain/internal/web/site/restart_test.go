@@ -17,23 +17,6 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// TestRestart ends the process with a question open, and answers it in the next one.
-func TestRestart(t *testing.T) {
-	store := inFile(t)
-	first := serve(t, site.Limits{}, store, agenttest.Play(agenttest.CallTools("pay", `{"number":1}`)), paying())
-	id := first.begin(t, "Ada", "Pay the bill.")
-	last := first.watch(t, "Ada", id, "").last(t, "asked")
-	first.stop()
-
-	second := serve(t, site.Limits{}, store, agenttest.Play(agenttest.Say("It is paid.")), paying())
-	window := second.watch(t, "Ada", id, last.ID)
-	second.answer(t, "Ada", id, map[string]any{"ask": last.member(t, "id"), "action": "allow"})
-	got := kinds(window.until(t, "ended"))
-	check.That(t, strings.HasPrefix(got, "answered") && strings.HasSuffix(got, "result reply ended"), "got %q after the restart, want the answer, the result, the reply and the end", got)
-	answer := `{"ask":"` + last.member(t, "id") + `","action":"deny"}`
-	check.Equal(t, "a second answer", second.status(t, "Ada", "POST", "/api/conversations/"+id+"/answers", answer), http.StatusNotFound)
-}
-
 // TestLeftAlone ends the process in the middle of a model's reply. The next one continues without being asked.
 func TestLeftAlone(t *testing.T) {
 	store := inFile(t)

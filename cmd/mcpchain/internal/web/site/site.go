@@ -47,7 +47,7 @@ import (
 
 // Person is the sender of a request.
 type Person struct {
-	User    string // owner of conversations; never empty
+	User    string // owner of conversations: a text in UTF-8 of at most 1 KiB; never empty
 	Session string // identifies the session, but is not its secret: signing out ends its streams
 }
 

@@ -77,7 +77,7 @@ func TestUsersAreApart(t *testing.T) {
 	base := "/api/conversations/" + id
 	for path, body := range map[string]string{
 		base + "/messages": `{"text":"x"}`, base + "/edits": `{"seq":1,"index":0,"text":"x"}`,
-		base + "/answers": `{"ask":"x","action":"allow"}`, base + "/stop": `{}`,
+		base + "/answers": `{"ask":"x","action":"allow"}`, base + "/stop": `{}`, base + "/retry": `{}`,
 	} {
 		check.Equal(t, path, w.status(t, "Grace", "POST", path, body), 404)
 	}
