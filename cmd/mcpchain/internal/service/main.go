@@ -134,7 +134,7 @@ func declare() (*cli.Command, *options) {
 	})
 	c.Group(cli.GroupBounds, func(f *flag.FlagSet) {
 		f.Float64Var(&o.rate, "rate", 600, "maximum number of `requests` of a user per minute, on average")
-		f.IntVar(&o.running, "running", 4, "maximum number of active `runs` of a user, in each process")
+		f.IntVar(&o.running, "running", 4, "maximum number of active `runs` of a user: one more is refused, and a process works on no more at a time")
 		f.IntVar(&o.open, "open", 100, "maximum number of `runs` that wait for their user, for each user")
 		f.IntVar(&o.streams, "streams", 8, "maximum number of event `streams` of a user")
 		f.IntVar(&o.parallel, "parallel", 128, "maximum number of active `runs` of this process")

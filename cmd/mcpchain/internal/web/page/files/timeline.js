@@ -100,6 +100,7 @@ export class Timeline {
   // result shows the result of a call, and returns the node of the call.
   result(e) {
     const call = this.#callOf(e);
+    this.#asked.delete(e.id); // another turn may have a call with this id
     call.ended(e);
     return call.node;
   }
