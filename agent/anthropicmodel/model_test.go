@@ -349,7 +349,7 @@ func TestWholeAnswer(t *testing.T) {
 		Message: run.Message{Role: run.RoleAssistant, Model: "claude-x", Parts: []run.Part{
 			{Type: run.PartReasoning, Provider: map[string]json.RawMessage{"block": json.RawMessage(`{"type":"later","x":[1],"text":"42"}`)}},
 			{Type: run.PartText, Text: "Hi"},
-			{Type: run.PartCall, ID: "call_0", Name: "now", Arguments: `{"a":1}`},
+			{Type: run.PartCall, Name: "now", Arguments: `{"a":1}`},
 		}},
 		ID: "m", Finish: model.FinishCalls, Usage: run.Usage{Input: 7, Cached: 4, Output: 5, Reasoning: 2, Total: 12},
 	}

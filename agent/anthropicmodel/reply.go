@@ -3,7 +3,6 @@ package anthropicmodel
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"strings"
 
 	"github.com/mcpchain/mcpchain/agent/internal/hostfail"
@@ -17,7 +16,6 @@ import (
 // names its own.
 func (a *answer) response(r *model.Request, name, warning string) *model.Response {
 	parts := a.parts()
-	makeIDsUnique(r.Messages, parts)
 	if finish(a.stop) == model.FinishRefusal {
 		refused := strings.TrimSuffix("the provider refuses to answer: "+a.refusal, ": ")
 		warning = strings.TrimSuffix(refused+"; "+warning, "; ")
@@ -83,27 +81,6 @@ func (b *replyBlock) rawWithInput() json.RawMessage {
 func textMember(key, text string) map[string]json.RawMessage {
 	raw, _ := json.Marshal(text) // a string always marshals
 	return map[string]json.RawMessage{key: raw}
-}
-
-// makeIDsUnique replaces the ids of calls that are empty or occur in the conversation.
-func makeIDsUnique(history []run.Message, parts []run.Part) {
-	taken := map[string]bool{}
-	for i := range history {
-		for j := range history[i].Parts {
-			if p := &history[i].Parts[j]; p.Type == run.PartCall {
-				taken[p.ID] = true
-			}
-		}
-	}
-	for i := range parts {
-		if parts[i].Type != run.PartCall {
-			continue
-		}
-		for n := len(taken); parts[i].ID == "" || taken[parts[i].ID]; n++ {
-			parts[i].ID = fmt.Sprintf("call_%d", n)
-		}
-		taken[parts[i].ID] = true
-	}
 }
 
 // finish translates the reason for the end of a reply to a word of package model.
