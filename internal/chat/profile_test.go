@@ -20,27 +20,15 @@ import (
 
 func TestDetect(t *testing.T) {
 	for _, tt := range []struct{ url, want string }{
-		{"https://api.openai.com/v1", "openai"},
-		{"https://eu.api.openai.com/v1", "openai"},
-		{"https://API.OpenAI.com/v1", "openai"},
-		{"https://api.openai.com.evil.example/v1", "compatible"},
-		{"https://x.openai.azure.com/openai/v1", "azure"},
-		{"https://x.services.ai.azure.com/openai/v1", "azure"},
-		{"https://openrouter.ai/api/v1", "openrouter"},
-		{"https://api.groq.com/openai/v1", "groq"},
-		{"https://api.together.xyz/v1", "together"},
+		{"https://api.openai.com/v1", "openai"}, {"https://eu.api.openai.com/v1", "openai"}, {"https://API.OpenAI.com/v1", "openai"},
+		{"https://api.openai.com.evil.example/v1", "compatible"}, {"https://x.openai.azure.com/openai/v1", "azure"},
+		{"https://x.services.ai.azure.com/openai/v1", "azure"}, {"https://openrouter.ai/api/v1", "openrouter"},
+		{"https://api.groq.com/openai/v1", "groq"}, {"https://api.together.xyz/v1", "together"},
 		{"https://generativelanguage.googleapis.com/v1beta/openai", "gemini"},
-		{"https://europe-west1-aiplatform.googleapis.com/v1", "compatible"},
-		{"https://aiplatform.googleapis.com/v1", "gemini"},
-		{"https://api.mistral.ai/v1", "mistral"},
-		{"https://api.deepseek.com", "deepseek"},
-		{"https://api.moonshot.cn/v1", "moonshot"},
-		{"http://localhost:11434/v1", "ollama"},
-		{"http://gpu-box:11434/v1", "ollama"},
-		{"http://127.0.0.1:1234/v1", "lmstudio"},
-		{"http://gpu-box:1234/v1", "compatible"},
-		{"http://[::1]:8080/v1", "compatible"},
-		{"https://llm.example/v1", "compatible"},
+		{"https://europe-west1-aiplatform.googleapis.com/v1", "compatible"}, {"https://aiplatform.googleapis.com/v1", "gemini"},
+		{"https://api.mistral.ai/v1", "mistral"}, {"https://api.deepseek.com", "deepseek"}, {"https://api.moonshot.cn/v1", "moonshot"},
+		{"http://localhost:11434/v1", "ollama"}, {"http://gpu-box:11434/v1", "ollama"}, {"http://127.0.0.1:1234/v1", "lmstudio"},
+		{"http://gpu-box:1234/v1", "compatible"}, {"http://[::1]:8080/v1", "compatible"}, {"https://llm.example/v1", "compatible"},
 	} {
 		cfg := openai.DefaultConfig(testKey)
 		cfg.BaseURL = tt.url
