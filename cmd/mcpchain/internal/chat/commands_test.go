@@ -64,12 +64,13 @@ Arguments:
 func TestServersCommand(t *testing.T) {
 	t.Parallel()
 	path := configure(t, "fine=good", "broken=crash")
-	o := converse(t, "/servers\n/servers restart fine\n/servers restart broken\n/servers\n/servers restart other\n/servers stop\nWhat is 1 plus 2?\n", "-config", path, "-yes")
+	o := converse(t, "/servers\n/servers restart fine\n/servers restart broken\n/servers\n/servers restart other\n/servers restart\n/servers stop\nWhat is 1 plus 2?\n", "-config", path, "-yes")
 	o.check(t, o.stdout, 1, "error: "+path+":3: server \"broken\": the program \"", "no database at /var/db",
-		"error: no server other to restart; there are ", "error: usage: /servers, or /servers restart NAME\n", "\nserver fine: 7 tools, protocol revision 2026-07-28\n")
+		"error: no server other to restart; there are ", "error: name a server to restart; there are ", "error: usage: /servers, or /servers restart NAME\n", "\nserver fine: 7 tools, protocol revision 2026-07-28\n")
 	for _, line := range []string{": ready, revision 2026-07-28, 7 tools\n", ": left out: "} {
 		check.That(t, strings.Count(o.stdout, line) == 2, "got %s\nwant %q twice", o.stdout, line)
 	}
+	converse(t, "/servers restart\n", "-config", "none").check(t, "", 1, "error: there are no servers\n")
 	holds(t, o.stdout, "fine (stdio, ", "broken (stdio, ", "The result: 1 + 2 = 3.")
 }
 

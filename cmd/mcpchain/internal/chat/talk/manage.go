@@ -109,8 +109,14 @@ func (l *Servers) unknownServer(name string) error {
 	if entry := l.entry(name); entry != nil {
 		return entry.Annotate(errors.New("is disabled, and is not started"))
 	}
-	return fmt.Errorf("no server %s to restart; there are %s",
-		hosttext.Line(name, 80), strings.Join(serverNames(l.Good), ", "))
+	names := strings.Join(serverNames(l.Good), ", ")
+	switch {
+	case names == "":
+		return errors.New("there are no servers")
+	case name == "":
+		return fmt.Errorf("name a server to restart; there are %s", names)
+	}
+	return fmt.Errorf("no server %s to restart; there are %s", hosttext.Line(name, 80), names)
 }
 
 // complete completes the argument of /servers.
