@@ -28,8 +28,8 @@ const (
 	emojiSelector = '\ufe0f'
 )
 
-// Escape returns the text with an escape for each invisible character. It keeps line breaks and
-// tabs, and the selectors and joiners within an emoji. A space of any width becomes a normal space.
+// Escape returns the text with an escape for each invisible character. It keeps line breaks, without a carriage return
+// before them, tabs, and the selectors and joiners within an emoji. A space of any width becomes a normal space.
 // Use it for texts on which a person decides, and for names.
 func Escape(s string) string {
 	var b strings.Builder
@@ -55,7 +55,7 @@ func Prose(s string) string {
 	return b.String()
 }
 
-// Line is like [Escape], on one line of at most n characters. A run of white space becomes one
+// Line is like [Escape], on one line of at most n characters, at least 1. A run of white space becomes one
 // space, and "…", which counts as one of them, replaces what is omitted.
 func Line(s string, n int) string {
 	var b strings.Builder
