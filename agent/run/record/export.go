@@ -259,8 +259,8 @@ const (
 	maxImport    = 24 * time.Hour // an import that began earlier was interrupted
 )
 
-// isImport reports whether an import holds a run, or has left it.
-func isImport(head run.Head) bool { return head.HeldAt(time.Now()) && head.TTL == importTTL }
+// isImport reports whether an import holds a run, or has left it. The clock of the store may differ from this one.
+func isImport(head run.Head) bool { return head.TTL == importTTL && !head.HeldUntil.IsZero() }
 
 // store stores the run, and releases it once it is complete. The last record comes last: of several imports that store
 // the run at the same time, only one appends it. A run of one record has no such rule.
