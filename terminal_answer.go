@@ -148,7 +148,7 @@ func message(q *run.Question) string {
 // for an optional field without one; for a required field without one it is an error.
 func (t *Terminal) fieldLocked(ctx context.Context, f *forms.Field) (any, error) {
 	for {
-		line, err := t.askLocked(ctx, "  %s:", label(f))
+		line, err := t.askLocked(ctx, "  %s:", hosttext.Line(label(f), maxShown))
 		if err != nil {
 			return nil, err
 		}

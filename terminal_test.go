@@ -76,10 +76,16 @@ func TestFormShowsWhatIsMeant(t *testing.T) {
 
 // TestLongMessage bounds what a server shows, so that it cannot push earlier lines off the screen.
 func TestLongMessage(t *testing.T) {
-	var shown strings.Builder
-	q := &run.Question{ID: "q", Kind: run.QuestionURL, Server: "shop", Elicit: &mcp.ElicitParams{Message: strings.Repeat("x ", 1<<20), URL: "https://example.com/"}}
-	check.Must(t, check.Err((&Terminal{In: strings.NewReader("n\n"), Out: &shown}).Reply(t.Context(), q)))
-	check.That(t, shown.Len() <= 2*maxShown, "got %d bytes, want at most %d", shown.Len(), 2*maxShown)
+	long := strings.Repeat("x ", 1<<16)
+	for kind, asked := range map[run.QuestionKind]*mcp.ElicitParams{
+		run.QuestionURL:  {Message: long, URL: "https://example.com/"},
+		run.QuestionForm: {RequestedSchema: json.RawMessage(`{"type": "object", "properties": {"a": {"type": "string", "title": "` + long + `"}}}`)},
+	} {
+		var shown strings.Builder
+		q := &run.Question{ID: "q", Kind: kind, Server: "shop", Elicit: asked}
+		check.Must(t, check.Err((&Terminal{In: strings.NewReader("n\n"), Out: &shown}).Reply(t.Context(), q)))
+		check.That(t, shown.Len() <= 2*maxShown, "%s: got %d bytes, want at most %d", kind, shown.Len(), 2*maxShown)
+	}
 }
 
 // TestQuestionThatEnds checks that the line typed after a cancelled question answers the next one.
