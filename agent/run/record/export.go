@@ -136,8 +136,8 @@ func (p plain) MarshalJSON() ([]byte, error) { return json.Marshal(p.v) }
 //
 // If the import ends halfway, the store may have a part of the run, which stays held, so that nobody
 // continues it. Another import completes it, or replaces it if it is of another export. Of several imports
-// of a run at the same time one succeeds, unless they are of different exports; but a run of one record may be
-// reported by each. A part looks failed, unless it has its only record, and [DeleteEnded] deletes it after a day.
+// of a run at the same time one succeeds, unless they are of different exports or the run has one record.
+// A part looks failed, unless it has its only record, and [DeleteEnded] deletes it after a day.
 func Import(ctx context.Context, store Store, r io.Reader) (run.Key, error) {
 	in, err := readExport(r)
 	if err != nil {
