@@ -12,7 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
-// encode translates a request. The warning says what was left out because the model does not accept it.
+// encode translates a request. The warning says what was left out because the model does not accept it, or has no room.
 func (m *Model) encode(r *model.Request) (w *wireRequest, warning string, err error) {
 	rule := findRule(m.name)
 	effort := cmp.Or(r.Effort, m.options.Effort)
@@ -37,21 +37,25 @@ func (m *Model) encode(r *model.Request) (w *wireRequest, warning string, err er
 		return nil, "", err
 	}
 	w.ToolChoice = choice(r, len(offered) > 0)
-	if err := m.setThinking(w, &rule, r, effort); err != nil {
-		return nil, "", err
+	var warnings []string
+	warn := func(text string) {
+		if text != "" {
+			warnings = append(warnings, text)
+		}
 	}
+	if len(w.Stop) < len(r.Stop) {
+		warn("the API accepts no stop sequences of white space: they are left out")
+	}
+	warn(w.setThinking(&rule, r, effort))
 	if r.Format != nil && rule.enforcesFormat {
 		w.output().Format = &wireFormat{"json_schema", r.Format}
 	}
-	warning = m.setTemperature(w, &rule, r)
-	if len(w.Stop) < len(r.Stop) {
-		warning = strings.TrimSuffix("the API accepts no stop sequences of white space: they are left out; "+warning, "; ")
-	}
+	warn(m.setTemperature(w, &rule, r))
 	if err := m.writeMessages(w, r, found); err != nil {
 		return nil, "", err
 	}
 	m.markForCache(w)
-	return w, warning, nil
+	return w, strings.Join(warnings, "; "), nil
 }
 
 // setTemperature sets the temperature, if there is one, or returns a warning that it is left out.
@@ -77,8 +81,9 @@ func (w *wireRequest) output() *wireOutput {
 }
 
 // setThinking sets how much the model thinks, and its effort if it has that. A model that is forced
-// to call a tool cannot think before; if it always thinks, it is not forced.
-func (m *Model) setThinking(w *wireRequest, rule *rule, r *model.Request, effort string) error {
+// to call a tool cannot think before; if it always thinks, it is not forced. The warning says that there is no room
+// for thoughts, such as near a limit of the run.
+func (w *wireRequest) setThinking(rule *rule, r *model.Request, effort string) (warning string) {
 	isAsked := effort != "" && effort != "none"
 	if isAsked {
 		if e := rule.effort(effort); e != "" {
@@ -87,10 +92,17 @@ func (m *Model) setThinking(w *wireRequest, rule *rule, r *model.Request, effort
 	}
 	switch adaptive := (&wireThinking{Type: "adaptive", Display: "summarized"}); rule.thinking {
 	case thinksBudget:
-		if !isAsked || isForced(r.ToolChoice) || !startsWithThought(r.Messages) {
-			return nil
+		budget := budgets[effort]
+		if budget >= w.MaxTokens {
+			budget = w.MaxTokens / 2
 		}
-		return w.setBudget(budgets[effort])
+		switch {
+		case !isAsked || isForced(r.ToolChoice) || !startsWithThought(r.Messages):
+		case budget < leastBudget:
+			return fmt.Sprintf("MaxTokens is %d, and thoughts take at least %d tokens of it: the model does not think", w.MaxTokens, leastBudget)
+		default:
+			w.Thinking = &wireThinking{Type: "enabled", Budget: budget}
+		}
 	case thinksIfAsked:
 		if isAsked && !isForced(r.ToolChoice) {
 			w.Thinking = adaptive
@@ -112,20 +124,7 @@ func (m *Model) setThinking(w *wireRequest, rule *rule, r *model.Request, effort
 			w.ToolChoice = nil // it would be refused
 		}
 	}
-	return nil
-}
-
-// setBudget limits the tokens of thoughts, which must be below the bound of the reply.
-func (w *wireRequest) setBudget(budget int) error {
-	if budget >= w.MaxTokens {
-		budget = w.MaxTokens / 2
-	}
-	if budget < leastBudget {
-		return fmt.Errorf("MaxTokens is %d, and thoughts take at least %d tokens of it: "+
-			"raise MaxTokens, or set the effort to none", w.MaxTokens, leastBudget)
-	}
-	w.Thinking = &wireThinking{Type: "enabled", Budget: budget}
-	return nil
+	return ""
 }
 
 // startsWithThought reports whether the last message of the model begins with a thought. The API

@@ -145,6 +145,7 @@ func TestLeftOut(t *testing.T) {
 	for want, r := range map[string]*model.Request{
 		"": {Stop: []string{"END"}},
 		"the API accepts no stop sequences of white space: they are left out; the model claude-opus-4-8 accepts no temperature: it is left out": {Stop: []string{"\n"}, Temperature: &half},
+		"MaxTokens is 1500, and thoughts take at least 1024 tokens of it: the model does not think":                                             {Effort: "high", MaxTokens: 1500},
 		"the model claude-haiku-4-5 accepts no temperature while it thinks: it is left out":                                                     {Effort: "high", Temperature: &half},
 	} {
 		name := "claude-opus-4-8"
@@ -493,10 +494,9 @@ func TestBadInput(t *testing.T) {
 	}
 	check.Text(t, check.Err(anthropicmodel.New("", "claude-opus-4-8", nil)), "key is empty")
 	for want, r := range map[string]*model.Request{
-		"MaxTokens is 1500, and thoughts take at least 1024": {Messages: hi, Effort: "high", MaxTokens: 1500},
-		`effort "huge" is unknown`:                           {Messages: hi, Effort: "huge"},
-		`tool "x": the schema is not a JSON object`:          {Messages: hi, Tools: []model.Tool{{Name: "x", Schema: json.RawMessage(`[]`)}}},
-		`message 0: part 0: content of type "audio/wav"`:     {Messages: []run.Message{{Role: run.RoleUser, Parts: []run.Part{{Type: run.PartAudio, MIMEType: "audio/wav", Data: []byte("wav")}}}}},
+		`effort "huge" is unknown`:                       {Messages: hi, Effort: "huge"},
+		`tool "x": the schema is not a JSON object`:      {Messages: hi, Tools: []model.Tool{{Name: "x", Schema: json.RawMessage(`[]`)}}},
+		`message 0: part 0: content of type "audio/wav"`: {Messages: []run.Message{{Role: run.RoleUser, Parts: []run.Part{{Type: run.PartAudio, MIMEType: "audio/wav", Data: []byte("wav")}}}}},
 	} {
 		_, _, _, err := ask(t, serve(t, http.NotFoundHandler(), "claude-sonnet-4-5", anthropicmodel.Options{}), r)
 		failure, ok := errors.AsType[*model.Error](err)
