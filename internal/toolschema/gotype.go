@@ -32,25 +32,45 @@ import (
 // encoding/json, which also ignores some names of tags, and the option string of lists, for example. [time.Time] is a date-time, []byte is base64, [json.Number] is a number, and an [encoding.TextUnmarshaler] is a
 // string. any and a [json.Unmarshaler] accept any value. A recursive type becomes a definition.
 func OfType(t reflect.Type) (json.RawMessage, error) {
-	w := &typeWriter{open: map[reflect.Type]int{}, names: map[reflect.Type]string{}, defs: map[string]json.RawMessage{}}
+	w := &typeWriter{open: map[reflect.Type]int{}, names: map[reflect.Type]string{}}
 	root, err := w.schema(t)
 	if err != nil {
 		return nil, fmt.Errorf("schema of %v: %w", t, err)
 	}
-	if len(w.names) == 0 {
-		return root, nil
-	}
+	defs := map[string]typeSchema{}
 	for i := 0; i < len(w.recursive); i++ { // a definition may add further ones
 		t := w.recursive[i]
-		if w.defs[w.names[t]], err = w.composite(t); err != nil {
+		if defs[w.names[t]], err = w.composite(t); err != nil {
 			return nil, fmt.Errorf("schema of %v: %w", t, err)
 		}
 	}
-	defs, err := jsonrpc.Marshal(w.defs)
-	if err != nil {
-		return nil, err
+	if len(defs) > 0 {
+		root["$defs"] = defs
 	}
-	return jsonrpc.CloseObject(jsonrpc.AppendMember(jsonrpc.AppendMembers([]byte{'{'}, root), "$defs", defs)), nil
+	return root.MarshalJSON()
+}
+
+// typeSchema is the schema of a type, by its keywords. A nil value stands for a missing keyword.
+type typeSchema map[string]any
+
+// keywordOrder lists all keywords of a typeSchema, in the order in which they are written.
+var keywordOrder = strings.Fields("description $ref type format contentEncoding pattern enum minimum maximum items minItems maxItems " +
+	"properties required additionalProperties $defs")
+
+// MarshalJSON writes the keywords in their order.
+func (s typeSchema) MarshalJSON() ([]byte, error) {
+	out := []byte{'{'}
+	for _, keyword := range keywordOrder {
+		if s[keyword] == nil {
+			continue
+		}
+		value, err := jsonrpc.Marshal(s[keyword])
+		if err != nil {
+			return nil, err
+		}
+		out = jsonrpc.AppendMember(out, keyword, value)
+	}
+	return jsonrpc.CloseObject(out), nil
 }
 
 // typeWriter writes one schema.
@@ -58,11 +78,10 @@ type typeWriter struct {
 	open      map[reflect.Type]int // how many of each struct, map and list are around the current type
 	recursive []reflect.Type
 	names     map[reflect.Type]string // names of the definitions of recursive types
-	defs      map[string]json.RawMessage
 }
 
 // reference returns a reference to the definition of a recursive type.
-func (w *typeWriter) reference(t reflect.Type) json.RawMessage {
+func (w *typeWriter) reference(t reflect.Type) typeSchema {
 	name, known := w.names[t]
 	if !known {
 		name = definitionName(t)
@@ -71,7 +90,7 @@ func (w *typeWriter) reference(t reflect.Type) json.RawMessage {
 		}
 		w.names[t], w.recursive = name, append(w.recursive, t)
 	}
-	return keywords("$ref", "#/$defs/"+name)
+	return typeSchema{"$ref": "#/$defs/" + name}
 }
 
 // definitionName returns a type's name, or else its kind, without characters that need escapes in references.
@@ -93,30 +112,30 @@ var (
 const maxPointers = 100
 
 // schema returns the schema of a type.
-func (w *typeWriter) schema(t reflect.Type) (json.RawMessage, error) {
+func (w *typeWriter) schema(t reflect.Type) (typeSchema, error) {
 	for n := 0; n < maxPointers && t.Kind() == reflect.Pointer; n++ {
 		t = t.Elem()
 	}
 	switch pointer := reflect.PointerTo(t); {
 	case t == reflect.TypeFor[time.Time]():
-		return keywords("type", "string", "format", "date-time"), nil
+		return typeSchema{"type": "string", "format": "date-time"}, nil
 	case t == reflect.TypeFor[json.Number]():
-		return keywords("type", "number"), nil
+		return typeSchema{"type": "number"}, nil
 	case pointer.Implements(jsonUnmarshaler):
-		return keywords(), nil
+		return typeSchema{}, nil
 	case pointer.Implements(textUnmarshaler):
-		return keywords("type", "string"), nil
+		return typeSchema{"type": "string"}, nil
 	}
 	switch t.Kind() {
 	case reflect.Bool:
-		return keywords("type", "boolean"), nil
+		return typeSchema{"type": "boolean"}, nil
 	case reflect.String:
-		return keywords("type", "string"), nil
+		return typeSchema{"type": "string"}, nil
 	case reflect.Float32, reflect.Float64:
-		return keywords("type", "number"), nil
+		return typeSchema{"type": "number"}, nil
 	case reflect.Interface:
 		if t.NumMethod() == 0 {
-			return keywords(), nil
+			return typeSchema{}, nil
 		}
 	case reflect.Slice, reflect.Array, reflect.Map, reflect.Struct:
 		// A type without a name that contains itself does so by a type with a better name, except by a pointer type.
@@ -126,7 +145,7 @@ func (w *typeWriter) schema(t reflect.Type) (json.RawMessage, error) {
 		return w.composite(t)
 	default:
 		if low, high, ok := integers(t); ok {
-			return keywords("type", "integer", "minimum", low, "maximum", high), nil
+			return typeSchema{"type": "integer", "minimum": low, "maximum": high}, nil
 		}
 	}
 	return nil, fmt.Errorf("%v has no JSON", t)
@@ -150,7 +169,7 @@ func integers(t reflect.Type) (low, high any, ok bool) {
 }
 
 // composite returns the schema of a type that may contain itself.
-func (w *typeWriter) composite(t reflect.Type) (json.RawMessage, error) {
+func (w *typeWriter) composite(t reflect.Type) (typeSchema, error) {
 	w.open[t]++
 	defer func() { w.open[t]-- }()
 	switch t.Kind() {
@@ -163,24 +182,24 @@ func (w *typeWriter) composite(t reflect.Type) (json.RawMessage, error) {
 }
 
 // list returns the schema of a slice or an array. Bytes with a JSON form of their own are not base64.
-func (w *typeWriter) list(t reflect.Type) (json.RawMessage, error) {
+func (w *typeWriter) list(t reflect.Type) (typeSchema, error) {
 	element := reflect.PointerTo(t.Elem())
 	if t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8 &&
 		!element.Implements(jsonUnmarshaler) && !element.Implements(textUnmarshaler) {
-		return keywords("type", "string", "contentEncoding", "base64"), nil
+		return typeSchema{"type": "string", "contentEncoding": "base64"}, nil
 	}
 	items, err := w.schema(t.Elem())
 	if err != nil {
 		return nil, err
 	}
 	if t.Kind() == reflect.Array {
-		return keywords("type", "array", "items", items, "minItems", t.Len(), "maxItems", t.Len()), nil
+		return typeSchema{"type": "array", "items": items, "minItems": t.Len(), "maxItems": t.Len()}, nil
 	}
-	return keywords("type", "array", "items", items), nil
+	return typeSchema{"type": "array", "items": items}, nil
 }
 
 // mapping returns the schema of a map, whose keys encoding/json must be able to read from strings.
-func (w *typeWriter) mapping(t reflect.Type) (json.RawMessage, error) {
+func (w *typeWriter) mapping(t reflect.Type) (typeSchema, error) {
 	_, _, isInteger := integers(t.Key())
 	if t.Key().Kind() != reflect.String && !isInteger && !reflect.PointerTo(t.Key()).Implements(textUnmarshaler) {
 		return nil, fmt.Errorf("%v has keys that are not strings", t)
@@ -189,11 +208,11 @@ func (w *typeWriter) mapping(t reflect.Type) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return keywords("type", "object", "additionalProperties", values), nil
+	return typeSchema{"type": "object", "additionalProperties": values}, nil
 }
 
 // object returns the schema of a struct.
-func (w *typeWriter) object(t reflect.Type) (json.RawMessage, error) {
+func (w *typeWriter) object(t reflect.Type) (typeSchema, error) {
 	properties := []byte{'{'}
 	var required []string
 	for _, f := range structFields(t) {
@@ -201,49 +220,18 @@ func (w *typeWriter) object(t reflect.Type) (json.RawMessage, error) {
 		if err != nil {
 			return nil, fmt.Errorf("field %s: %w", f.Name, err)
 		}
-		properties = jsonrpc.AppendMember(properties, f.name, property)
+		written, err := property.MarshalJSON()
+		if err != nil {
+			return nil, fmt.Errorf("field %s: %w", f.Name, err)
+		}
+		properties = jsonrpc.AppendMember(properties, f.name, written)
 		if !f.optional {
 			required = append(required, f.name)
 		}
 	}
-	all := []any{"type", "object", "properties", json.RawMessage(jsonrpc.CloseObject(properties))}
+	out := typeSchema{"type": "object", "properties": json.RawMessage(jsonrpc.CloseObject(properties)), "additionalProperties": false}
 	if len(required) > 0 {
-		all = append(all, "required", required)
+		out["required"] = required
 	}
-	return keywords(append(all, "additionalProperties", false)...), nil
-}
-
-// keywords returns a schema with keywords, given as names and values in turn. It leaves out nil values.
-func keywords(all ...any) json.RawMessage {
-	out := []byte{'{'}
-	for i := 0; i < len(all); i += 2 {
-		if all[i+1] == nil {
-			continue
-		}
-		value, err := jsonrpc.Marshal(all[i+1])
-		if err != nil {
-			panic(err) // strings, numbers and JSON of ours
-		}
-		out = jsonrpc.AppendMember(out, all[i].(string), value)
-	}
-	return jsonrpc.CloseObject(out)
-}
-
-// keywordOrder lists the keywords of our schemas in the order in which they are written.
-var keywordOrder = strings.Fields("description $ref type format contentEncoding pattern enum minimum maximum items minItems maxItems " +
-	"properties required additionalProperties")
-
-// with returns a schema with more keywords, which replace those of the same name. It drops keywords that are not in keywordOrder.
-func with(schema json.RawMessage, more map[string]any) json.RawMessage {
-	var all []any
-	var known map[string]json.RawMessage
-	_ = json.Unmarshal(schema, &known) // it is ours
-	for _, keyword := range keywordOrder {
-		if value, ok := more[keyword]; ok {
-			all = append(all, keyword, value)
-		} else if value, ok := known[keyword]; ok {
-			all = append(all, keyword, value)
-		}
-	}
-	return keywords(all...)
+	return out, nil
 }

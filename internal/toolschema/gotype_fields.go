@@ -97,106 +97,92 @@ func isScalar(t reflect.Type) bool {
 }
 
 // property returns the schema of a field.
-func (w *typeWriter) property(f field) (json.RawMessage, error) {
-	schema, err := w.schema(f.Type)
+func (w *typeWriter) property(f field) (typeSchema, error) {
+	s, err := w.schema(f.Type)
 	if err != nil {
 		return nil, err
 	}
 	if f.quoted {
-		if schema, err = quote(schema); err != nil {
+		if s, err = quote(s); err != nil {
 			return nil, err
 		}
 	}
 	if values := f.Tag.Get("enum"); values != "" {
-		if schema, err = f.enumerate(schema, strings.Split(values, ","), 0); err != nil {
+		if err := f.enumerate(s, strings.Split(values, ","), 0); err != nil {
 			return nil, err
 		}
 	}
-	more, err := bounds(f.Tag, schema)
-	if err != nil {
-		return nil, err
-	}
 	if text := f.Tag.Get("jsonschema"); text != "" {
-		more["description"] = text
+		s["description"] = text
 	}
-	return with(schema, more), nil
+	return s, f.setBounds(s)
 }
 
-// bounds returns the keywords of the tags minimum and maximum. They are for numbers, and not wider than the bounds of the type.
-func bounds(tag reflect.StructTag, schema json.RawMessage) (map[string]any, error) {
-	s := struct {
-		Type             string
-		Minimum, Maximum float64
-	}{Minimum: math.Inf(-1), Maximum: math.Inf(1)}
-	if err := json.Unmarshal(schema, &s); err != nil {
-		return nil, err
+// quote returns the schema of a value that is inside a string. A text there would need quotes of its own.
+func quote(s typeSchema) (typeSchema, error) {
+	switch s["type"] {
+	case "boolean":
+		return typeSchema{"type": "string", "enum": []string{"true", "false"}}, nil
+	case "integer":
+		return typeSchema{"type": "string", "pattern": "^-?[0-9]+$"}, nil
+	case "number":
+		return typeSchema{"type": "string", "pattern": `^-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?$`}, nil
+	case "string":
+		return nil, errors.New("the option string of the tag json is for numbers and booleans")
 	}
-	out := map[string]any{}
+	return typeSchema{"type": "string"}, nil
+}
+
+// setBounds sets the keywords of the tags minimum and maximum. They are for numbers, and not wider than the bounds of the type.
+func (f field) setBounds(s typeSchema) error {
+	low, high := boundOf(s["minimum"], math.Inf(-1)), boundOf(s["maximum"], math.Inf(1))
 	for _, bound := range []string{"minimum", "maximum"} {
-		text, ok := tag.Lookup(bound)
+		text, ok := f.Tag.Lookup(bound)
 		if !ok {
 			continue
 		}
 		var number json.Number
 		if err := json.Unmarshal([]byte(text), &number); err != nil || text != number.String() { // it may also be a string, or null
-			return nil, fmt.Errorf("%s %q is not a JSON number", bound, text)
+			return fmt.Errorf("%s %q is not a JSON number", bound, text)
 		}
 		value, _ := number.Float64() // infinite if it is too large
 		switch {
-		case s.Type != "integer" && s.Type != "number":
-			return nil, fmt.Errorf("tag %s is for numbers, not for %s", bound, schema)
-		case value < s.Minimum || value > s.Maximum:
-			return nil, fmt.Errorf("%s %s is not from %v to %v", bound, text, s.Minimum, s.Maximum)
+		case s["type"] != "integer" && s["type"] != "number":
+			return fmt.Errorf("tag %s is for numbers, not for %v", bound, f.Type)
+		case value < low || value > high:
+			return fmt.Errorf("%s %s is not from %v to %v", bound, text, low, high)
 		case bound == "minimum":
-			s.Minimum = value
+			low = value
 		}
-		out[bound] = number
+		s[bound] = number
 	}
-	return out, nil
+	return nil
 }
 
-// quote returns the schema of a value that is inside a string. A text there would need quotes of its own.
-func quote(schema json.RawMessage) (json.RawMessage, error) {
-	var s struct{ Type string }
-	if err := json.Unmarshal(schema, &s); err != nil {
-		return nil, err
+// boundOf returns a bound of an integer type, or the given one if there is none.
+func boundOf(bound any, none float64) float64 {
+	if bound == nil {
+		return none
 	}
-	switch s.Type {
-	case "boolean":
-		return keywords("type", "string", "enum", []string{"true", "false"}), nil
-	case "integer":
-		return keywords("type", "string", "pattern", "^-?[0-9]+$"), nil
-	case "number":
-		return keywords("type", "string", "pattern", `^-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?$`), nil
-	case "string":
-		return nil, errors.New("the option string of the tag json is for numbers and booleans")
-	}
-	return keywords("type", "string"), nil
+	return reflect.ValueOf(bound).Convert(reflect.TypeFor[float64]()).Float()
 }
 
 // enumerate limits a schema of strings, or of lists of strings, to values, which the field must be able to hold. The schema
 // is inside that many lists.
-func (f field) enumerate(schema json.RawMessage, values []string, lists int) (json.RawMessage, error) {
-	var s struct {
-		Type  string
-		Items json.RawMessage
+func (f field) enumerate(s typeSchema, values []string, lists int) error {
+	if items, ok := s["items"].(typeSchema); ok {
+		return f.enumerate(items, values, lists+1)
 	}
-	if err := json.Unmarshal(schema, &s); err != nil {
-		return nil, err
+	if s["type"] != "string" {
+		return fmt.Errorf("tag enum is for strings, not for %v", f.Type)
 	}
-	switch s.Type {
-	case "string":
-		for _, value := range values {
-			if err := f.decode(value, lists); err != nil {
-				return nil, fmt.Errorf("enum %q: %w", value, err)
-			}
+	for _, value := range values {
+		if err := f.decode(value, lists); err != nil {
+			return fmt.Errorf("enum %q: %w", value, err)
 		}
-		return with(schema, map[string]any{"enum": values}), nil
-	case "array":
-		items, err := f.enumerate(s.Items, values, lists+1)
-		return with(schema, map[string]any{"items": items}), err
 	}
-	return nil, fmt.Errorf("tag enum is for strings, not for %s", schema)
+	s["enum"] = values
+	return nil
 }
 
 // decode returns the error of encoding/json for a text, inside that many lists, as the value of the field.
