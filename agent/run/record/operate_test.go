@@ -168,7 +168,11 @@ func importBesideOthers(t *testing.T) {
 					}
 					left--
 				}
-				return c.Do()
+				err := c.Do()
+				if c.Log != nil { // the clock of a server may be ahead
+					c.Log.Head.HeldUntil = c.Log.Head.HeldUntil.AddDate(100, 0, 0)
+				}
+				return err
 			})
 			for ; errors.Is(check.Err(record.Import(t.Context(), into, bytes.NewReader(out.Bytes()))), errInterrupted); left = interrupted {
 				interrupted++
@@ -222,26 +226,6 @@ func TestImportTwice(t *testing.T) {
 }
 
 var errInterrupted = errors.New("interrupted")
-
-// TestImportByAnotherClock continues an import whose lease ends by the clock of a server that is ahead.
-func TestImportByAnotherClock(t *testing.T) {
-	_, out := exported(t)
-	puts := 0
-	into := ledgertest.Watch(record.NewMemory(), func(c *ledgertest.Call) error {
-		if c.Method == "put" {
-			if puts++; puts == 1 {
-				return errInterrupted
-			}
-		}
-		err := c.Do()
-		if c.Log != nil {
-			c.Log.Head.HeldUntil = c.Log.Head.HeldUntil.Add(time.Minute)
-		}
-		return err
-	})
-	check.Is(t, check.Err(record.Import(t.Context(), into, strings.NewReader(out))), errInterrupted)
-	check.NoError(t, check.Err(record.Import(t.Context(), into, strings.NewReader(out))))
-}
 
 // TestDeleteInterruptedImport deletes what an import has left, but not what one may be working on.
 func TestDeleteInterruptedImport(t *testing.T) {
