@@ -1,12 +1,14 @@
 package browsertest_test
 
 import (
+	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -46,18 +48,19 @@ func TestSignInByToken(t *testing.T) {
 	ada.see("h1", "Who are you?")
 }
 
-// TestWithoutHTTPS has a conversation at a name that is not this machine's own: browsers give such
-// a page no locks and fewer functions.
-func TestWithoutHTTPS(t *testing.T) {
+// behind starts the program behind a proxy, at a host. change may change the requests that the proxy passes on.
+func behind(t *testing.T, host string, change func(*http.Request), args ...string) *program {
+	t.Helper()
 	t.Parallel()
 	proxy := httptest.NewUnstartedServer(nil) // -origin has its port, which it holds
 	_, port, _ := strings.Cut(proxy.Listener.Addr().String(), ":")
-	origin := "http://page.test:" + port
-	p := start(t, "-origin", origin, "-demo-sign-in")
+	origin := "http://" + host + ":" + port
+	p := start(t, append(args, "-origin", origin)...)
 	target := check.Value(url.Parse(p.url))(t)
 	proxy.Config.Handler = &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(target)
 		r.Out.Host = r.In.Host
+		change(r.Out)
 	}}
 	proxy.Start()
 	t.Cleanup(func() {
@@ -65,7 +68,33 @@ func TestWithoutHTTPS(t *testing.T) {
 		proxy.Close()
 	})
 	p.url = origin
-	ada := visit(t, p, "Ada")
+	return p
+}
+
+// TestTwoBrowsersOfAUser has a proxy sign Ada in, so that her browsers have one session: neither ends the other's stream.
+func TestTwoBrowsersOfAUser(t *testing.T) {
+	var streams atomic.Int32
+	p := behind(t, "127.0.0.1", func(r *http.Request) {
+		r.Header.Set("X-User", "Ada")
+		if r.URL.Path == "/api/events" {
+			streams.Add(1)
+		}
+	}, "-user-from", "X-User", "-trusted-proxy", "127.0.0.1")
+	laptop, phone := open(t, p, nil), open(t, p, nil)
+	laptop.see("#user", "Ada")
+	phone.ask("What is 1 plus 1?", ".reply .prose", "2")
+	laptop.see("#list", "What is 1 plus 1?")
+	before := streams.Load()
+	for _, answer := range []string{"101", "102", "103", "104"} {
+		phone.ask("What is "+answer+" plus 0?", ".reply .prose", answer)
+	}
+	check.Equal(t, "streams", streams.Load(), before)
+}
+
+// TestWithoutHTTPS has a conversation at a name that is not this machine's own: browsers give such
+// a page no locks and fewer functions.
+func TestWithoutHTTPS(t *testing.T) {
+	ada := visit(t, behind(t, "page.test", func(*http.Request) {}, "-demo-sign-in"), "Ada")
 	check.Require(t, !eval[bool](ada, "isSecureContext"), "the browser trusts the page")
 	ada.ask("What is 1 plus 1?", ".reply .prose", "2")
 	ada.reload()

@@ -125,7 +125,7 @@ type streams struct {
 
 type stream struct {
 	person  Person
-	reader  string // names the browser window or tab that reads the stream; may be ""
+	reader  string // names the browser, or the one of its windows, that reads the stream; may be ""
 	windows int
 	cancel  context.CancelFunc
 }

@@ -7,6 +7,17 @@ import { read, isLater } from "./stream.js";
 // random returns a name that nothing else has. Without HTTPS, pages of other machines have no crypto.randomUUID.
 export const random = () => crypto.getRandomValues(new Uint32Array(4)).join("-");
 
+// browserName returns a name that the windows of this browser share, or another one if the browser keeps nothing. Several
+// browsers of a person may have one session, if a proxy has signed the person in.
+function browserName(other) {
+  try {
+    if (!localStorage.getItem("browser")) localStorage.setItem("browser", random());
+    return localStorage.getItem("browser") ?? other;
+  } catch {
+    return other;
+  }
+}
+
 // Hub brings a window the events of what it shows.
 export class Hub {
   #key = random();
@@ -158,7 +169,7 @@ class Reader {
       if (windows.length === 0) return;
       const turns = windows.map((w) => w.turn);
       try {
-        await read(navigator.locks ? "all" : this.#own, windows, signal, () => { wait = 200; this.#postAll({ kind: "back" }); }, (i, type, id, data) => {
+        await read(navigator.locks ? browserName(this.#own) : this.#own, windows, signal, () => { wait = 200; this.#postAll({ kind: "back" }); }, (i, type, id, data) => {
           if (windows[i].turn !== turns[i]) return; // it shows something else by now
           windows[i].after = id ?? windows[i].after;
           this.#post(windows[i], { kind: "event", turn: turns[i], type, id, data });
