@@ -94,9 +94,6 @@ func breakLine(line string, width int) (lines []string) {
 	return append(lines, line[start:])
 }
 
-// Indent indents a line of a peer's text, so that it differs from the program's own lines.
-func Indent(line string) string { return "  " + strings.ReplaceAll(line, "\t", "    ") }
-
 // Cost formats amounts in millionths by currency, such as "0.12 USD". It returns "" for no amounts.
 func Cost(amounts map[string]int64) string {
 	var parts []string
@@ -174,7 +171,7 @@ var diffStyles = map[diff.Kind]Style{diff.Same: Plain, diff.Removed: Removed, di
 func DiffLines(lines []diff.Line) (shown []Line) {
 	length := 0
 	for i, line := range lines {
-		text := Indent(line.Marked())
+		text := "  " + strings.ReplaceAll(line.Marked(), "\t", "    ") // a peer's text differs from the program's own lines
 		length += len(text)
 		if i >= maxDiffLines || length > MaxShown {
 			note := fmt.Sprintf("  (%s not shown)", moreLines(len(lines)-i))
