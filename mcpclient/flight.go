@@ -108,6 +108,7 @@ func (l *link) queueCancelled(e era, flight *inFlight, reason string) {
 		description: method,
 		body:        jsonrpc.AppendNotification(nil, method, params),
 		header:      l.header(e, &request{method: method}),
+		values:      flight.ctx,
 	})
 }
 

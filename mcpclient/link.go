@@ -1,6 +1,7 @@
 package mcpclient
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -93,6 +94,14 @@ type linkClient interface {
 type source struct {
 	call    *jsonrpc.Call // the call in whose response it came, or nil
 	session wire.Session  // the session that it belongs to, or nil
+}
+
+// values returns the context whose values an answer to the message is sent with: that of the call. nil: that of Connect.
+func (s source) values() context.Context {
+	if s.call == nil {
+		return nil
+	}
+	return s.call.Value.(*inFlight).ctx
 }
 
 // read receives until the connection ends.

@@ -43,6 +43,7 @@ func (d *dispatcher) serve(m jsonrpc.Message, from source) {
 			session:     from.session,
 			description: "answer to ping",
 			body:        jsonrpc.AppendResult(nil, m.ID, json.RawMessage("{}")),
+			values:      from.values(),
 		})
 	case !allowed:
 		d.warnings.logViolation("refused a request of the server: its revision has none", "method", d.texts.cut(m.Method))
@@ -54,7 +55,12 @@ func (d *dispatcher) serve(m jsonrpc.Message, from source) {
 
 // refuse answers a server's request with an error that did not come from a handler.
 func (d *dispatcher) refuse(m jsonrpc.Message, from source, err error) {
-	d.link.postAsync(asyncPost{session: from.session, description: "refusal of " + d.texts.cut(m.Method), body: responseTo(m.ID, nil, err)})
+	d.link.postAsync(asyncPost{
+		session:     from.session,
+		description: "refusal of " + d.texts.cut(m.Method),
+		body:        responseTo(m.ID, nil, err),
+		values:      from.values(),
+	})
 }
 
 // start lets a handler answer a server's request on a goroutine. It refuses the request if too many

@@ -54,8 +54,13 @@ const answerTimeout = 30 * time.Second
 // sendAnswer sends the answer to a request, and logs a failure. If the server has forgotten the
 // session, the call in whose response it asked fails.
 func (d *dispatcher) sendAnswer(method string, r *serverRequest, body []byte) {
-	ctx, cancel := context.WithTimeout(d.life.Context(), answerTimeout)
+	values := d.life.Context()
+	if r.certain {
+		values = source{call: r.call}.values()
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(values), answerTimeout)
 	defer cancel()
+	defer context.AfterFunc(d.life.Context(), cancel)()
 	switch err := d.postAnswer(ctx, body, r.id.session); {
 	case err == nil || d.life.IsClosed() || errors.Is(err, ErrClosed):
 	case d.client.onMessageError(err):

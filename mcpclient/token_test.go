@@ -1,6 +1,7 @@
 package mcpclient_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -400,10 +401,7 @@ func TestTokenByTheContextOfACall(t *testing.T) {
 			}
 			s.ServeHTTP(w, r)
 		})
-		c := connectWith(t, server, tokenFunc(func(ctx context.Context, _ *transport.Refusal) (transport.Token, error) {
-			user, _ := ctx.Value(tokenUser{}).(string)
-			return transport.Token{Value: "of-" + user, Owner: user}, nil
-		}), undeclared(legacy()))
+		c := connectWith(t, server, usersTokens, undeclared(legacy()))
 		as := func(user string) context.Context { return context.WithValue(t.Context(), tokenUser{}, user) }
 		wantOnly := func(user, what string) {
 			t.Helper()
@@ -412,7 +410,7 @@ func TestTokenByTheContextOfACall(t *testing.T) {
 			for _, one := range seen {
 				check.That(t, strings.Contains(one, "of-"+user) || strings.HasPrefix(one, "DELETE"), "got %q, want the token of %s only", one, user)
 			}
-			has(t, seen, what+" Bearer of-"+user, true)
+			has(t, seen, what+" Bearer s3cret-of-"+user, true)
 		}
 		s.read()
 		check.NoError(t, c.Ping(as("bob")))
@@ -430,6 +428,42 @@ func TestTokenByTheContextOfACall(t *testing.T) {
 		wantOnly("alice", "ping s-4")
 	})
 }
+
+// Without a session, the answer to a question in a call, and the notice that it was cancelled, are sent for the user of the call.
+func TestTokenOfWhatFollowsACall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var got diary
+		s := served(t, func(w http.ResponseWriter, r *http.Request, m message) {
+			got.write("%s %s", cmp.Or(m.Method, r.Method), r.Header.Get("Authorization"))
+			switch {
+			case m.Method == "initialize":
+				fmt.Fprint(jsonWriter(w), handshakeAnswer(m))
+			case m.Method == "tools/call":
+				stream(w)(aQuestion)
+				<-r.Context().Done()
+			case r.Method == http.MethodGet:
+				w.WriteHeader(http.StatusMethodNotAllowed)
+			default:
+				w.WriteHeader(http.StatusAccepted)
+			}
+		})
+		ctx, cancel := context.WithCancel(context.WithValue(t.Context(), tokenUser{}, "bob"))
+		c := connectWith(t, s, usersTokens, samples(legacy(), answersTea))
+		got.read()
+		call := goCall(ctx, c, "a")
+		synctest.Wait()
+		cancel()
+		check.Is(t, (<-call).err, context.Canceled)
+		synctest.Wait()
+		check.Same(t, "", got.read(), []string{"tools/call Bearer s3cret-of-bob", "POST Bearer s3cret-of-bob", "notifications/cancelled Bearer s3cret-of-bob"})
+	})
+}
+
+// usersTokens finds the user in the context.
+var usersTokens = tokenFunc(func(ctx context.Context, _ *transport.Refusal) (transport.Token, error) {
+	user, _ := ctx.Value(tokenUser{}).(string)
+	return transport.Token{Value: "s3cret-of-" + user, Owner: user}, nil
+})
 
 // If several requests find the token expired, it is renewed once.
 func TestRefusedTokenIsRenewedOnce(t *testing.T) {
@@ -477,10 +511,7 @@ func TestTokenOfManyUsersIsRedacted(t *testing.T) {
 			}
 			fmt.Fprint(jsonWriter(w), answerTo(m))
 		})
-		c := connectWith(t, s, tokenFunc(func(ctx context.Context, _ *transport.Refusal) (transport.Token, error) {
-			user, _ := ctx.Value(tokenUser{}).(string)
-			return transport.Token{Value: "s3cret-of-" + user, Owner: user}, nil
-		}), modern())
+		c := connectWith(t, s, usersTokens, modern())
 		call := func(user, tool string) error {
 			return check.Err(c.CallTool(context.WithValue(t.Context(), tokenUser{}, user), tool, nil))
 		}
