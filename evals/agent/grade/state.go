@@ -8,12 +8,11 @@ import (
 	"os"
 	"reflect"
 	"regexp"
-	"strconv"
-	"strings"
 	"syscall"
 
 	"github.com/mcpchain/mcpchain/evals/agent/results"
 	"github.com/mcpchain/mcpchain/evals/agent/suite"
+	"github.com/mcpchain/mcpchain/internal/kept"
 )
 
 // state scores the share of the claims about files that hold. It is an error if the directory is gone.
@@ -64,44 +63,21 @@ func contentMistake(s suite.State, data []byte) string {
 	if s.Pointer == nil {
 		return ""
 	}
-	var got, want any
-	if err := json.Unmarshal(data, &got); err != nil {
-		return err.Error()
+	if !json.Valid(data) {
+		return "it is not JSON"
 	}
-	if err := json.Unmarshal(s.Equals, &want); err != nil {
-		return err.Error()
-	}
-	got, ok := resolvePointer(got, *s.Pointer)
-	if !ok || !reflect.DeepEqual(got, want) {
-		found, _ := json.Marshal(got) // decoded JSON always marshals
+	if found, same := valueAt(data, *s.Pointer, s.Equals); !same {
 		return fmt.Sprintf("%s has %.200s, want %s", *s.Pointer, found, s.Equals)
 	}
 	return ""
 }
 
-// resolvePointer returns the value at a JSON pointer in decoded JSON, and reports false if there is none.
-func resolvePointer(v any, pointer string) (any, bool) {
-	if pointer == "" {
-		return v, true
+// valueAt returns the JSON at a pointer in JSON, and reports whether it has the wanted value.
+func valueAt(data []byte, pointer string, wanted json.RawMessage) (found []byte, same bool) {
+	found, err := kept.Value(data, pointer)
+	var got, want any
+	if err != nil || json.Unmarshal(found, &got) != nil || json.Unmarshal(wanted, &want) != nil {
+		return found, false
 	}
-	for name := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
-		name = strings.NewReplacer("~1", "/", "~0", "~").Replace(name)
-		switch x := v.(type) {
-		case map[string]any:
-			member, ok := x[name]
-			if !ok {
-				return nil, false
-			}
-			v = member
-		case []any:
-			i, err := strconv.Atoi(name)
-			if err != nil || i < 0 || i >= len(x) {
-				return nil, false
-			}
-			v = x[i]
-		default:
-			return nil, false
-		}
-	}
-	return v, true
+	return found, reflect.DeepEqual(got, want)
 }
