@@ -2,7 +2,6 @@ package trial
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"maps"
 	"os"
@@ -15,6 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/evals/agent/suite"
+	"github.com/mcpchain/mcpchain/evals/agent/world"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -184,16 +184,12 @@ func (p *player) command(s *suite.Server) (mcpclient.Transport, error) {
 	for name, value := range s.Env {
 		c.Env = append(c.Env, name+"="+in(value))
 	}
-	for path, raw := range s.Seed {
-		var text string
-		if err := json.Unmarshal(raw, &text); err != nil {
-			return nil, err
-		}
-		if err := seed(p.dir, path, text); err != nil {
-			return nil, err
-		}
+	root, err := os.OpenRoot(p.dir)
+	if err != nil {
+		return nil, err
 	}
-	return c, nil
+	defer root.Close()
+	return c, world.Seed(root, s.Seed)
 }
 
 // fromFolder resolves a word that begins with ./ or ../ relative to the folder of the suite.
@@ -203,17 +199,4 @@ func (p *player) fromFolder(word string) string {
 		return word
 	}
 	return filepath.Join(p.Suite.Folder, filepath.FromSlash(word))
-}
-
-// seed writes a file below a directory.
-func seed(dir, path, text string) error {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	if err := root.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	return root.WriteFile(path, []byte(text), 0o600)
 }

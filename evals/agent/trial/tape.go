@@ -7,6 +7,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/evals/agent/results"
 	"github.com/mcpchain/mcpchain/evals/agent/tape"
+	"github.com/mcpchain/mcpchain/evals/agent/world"
 )
 
 // secretNames matches the names of variables with secrets.
@@ -62,7 +63,7 @@ func (p *player) keepFiles() error {
 			continue
 		}
 		if text, ok := files[s.File]; ok {
-			if err := seed(p.dir, s.File, text); err != nil {
+			if err := world.Put(root, s.File, text); err != nil {
 				return err
 			}
 		} else if data, err := root.ReadFile(s.File); err == nil && p.Model.Record {

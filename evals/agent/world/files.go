@@ -24,14 +24,8 @@ func files(p *stateFolder, s *suite.Server) ([]tool, error) {
 		return nil, err
 	}
 	d := &directory{root}
-	for path, raw := range s.Seed {
-		var text string
-		if err := json.Unmarshal(raw, &text); err != nil {
-			return nil, err
-		}
-		if err := d.put(path, text); err != nil {
-			return nil, err
-		}
+	if err := Seed(root, s.Seed); err != nil {
+		return nil, err
 	}
 	return []tool{
 		{name: "read_file", about: "Reads a text file.", schema: object("path"), run: d.read},
@@ -44,11 +38,26 @@ func files(p *stateFolder, s *suite.Server) ([]tool, error) {
 	}, nil
 }
 
-func (d *directory) put(path, text string) error {
-	if err := d.root.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+// Seed writes files by path, whose texts are JSON strings.
+func Seed(root *os.Root, files map[string]json.RawMessage) error {
+	for path, raw := range files {
+		var text string
+		if err := json.Unmarshal(raw, &text); err != nil {
+			return err
+		}
+		if err := Put(root, path, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Put writes a file, and its directories.
+func Put(root *os.Root, path, text string) error {
+	if err := root.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	return d.root.WriteFile(path, []byte(text), 0o600)
+	return root.WriteFile(path, []byte(text), 0o600)
 }
 
 func (d *directory) read(c *call) (string, error) {
@@ -57,7 +66,7 @@ func (d *directory) read(c *call) (string, error) {
 }
 
 func (d *directory) write(c *call) (string, error) {
-	return "written", d.put(c.text("path"), c.text("content"))
+	return "written", Put(d.root, c.text("path"), c.text("content"))
 }
 
 func (d *directory) edit(c *call) (string, error) {
@@ -68,7 +77,7 @@ func (d *directory) edit(c *call) (string, error) {
 	if n := strings.Count(string(data), c.text("old")); n != 1 {
 		return "", fmt.Errorf("the text occurs %d times", n)
 	}
-	return "edited", d.put(c.text("path"), strings.Replace(string(data), c.text("old"), c.text("new"), 1))
+	return "edited", Put(d.root, c.text("path"), strings.Replace(string(data), c.text("old"), c.text("new"), 1))
 }
 
 func (d *directory) list(c *call) (string, error) {
