@@ -21,13 +21,10 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"log"
 	"math/rand/v2"
 	"net/http/httptest"
 	"os"
 	"os/exec"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"github.com/mcpchain/mcpchain/evals/chaos/witness"
@@ -60,42 +57,24 @@ func (h *harness) check() error {
 const faultSlow = time.Second
 
 func main() {
-	log.SetFlags(0)
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
 	var h harness
-	if worker, err := witness.Settings(&h); worker {
-		if err == nil {
-			err = h.work(ctx)
+	witness.Main(&h, h.work, func() {
+		flag.IntVar(&h.Runs, "runs", 50, "`number` of runs to begin with; more begin if they are over before the kills are")
+		flag.IntVar(&h.kills, "kills", 500, "`number` of times that the worker is killed")
+		flag.StringVar(&h.Kind, "store", "file", "`name` of the store: file, sqlite or postgres")
+		flag.DurationVar(&h.slow, "slow", 15*time.Millisecond, "how long a call waits at most before and after its effect")
+		flag.BoolVar(&h.Fault, "fault", false, "have the store fail once while runs are under way, for a second (postgres: for five),\n"+
+			"instead of killing the worker")
+	}, func(ctx context.Context) (clean bool, err error) {
+		if err := h.check(); err != nil {
+			return false, err
 		}
-		if err != nil {
-			log.Fatal(err)
+		if h.Fault {
+			h.kills, h.slow = 0, max(h.slow, faultSlow)
 		}
-		return
-	}
-	flag.IntVar(&h.Runs, "runs", 50, "`number` of runs to begin with; more begin if they are over before the kills are")
-	flag.IntVar(&h.kills, "kills", 500, "`number` of times that the worker is killed")
-	flag.StringVar(&h.Kind, "store", "file", "`name` of the store: file, sqlite or postgres")
-	flag.DurationVar(&h.slow, "slow", 15*time.Millisecond, "how long a call waits at most before and after its effect")
-	flag.BoolVar(&h.Fault, "fault", false, "have the store fail once while runs are under way, for a second (postgres: for five),\n"+
-		"instead of killing the worker")
-	flag.Parse()
-	if flag.NArg() > 0 {
-		log.Fatalf("there are only flags, and no argument %q", flag.Arg(0))
-	}
-	if err := h.check(); err != nil {
-		log.Fatal(err)
-	}
-	if h.Fault {
-		h.kills, h.slow = 0, max(h.slow, faultSlow)
-	}
-	v, err := h.play(ctx, os.Stdout)
-	if err != nil {
-		log.Fatal(err)
-	}
-	if !v.Clean() {
-		os.Exit(1)
-	}
+		v, err := h.play(ctx, os.Stdout)
+		return err == nil && v.Clean(), err
+	})
 }
 
 // play drives the runs, and compares their calls with the effects.

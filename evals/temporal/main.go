@@ -21,10 +21,7 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"log"
 	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"github.com/mcpchain/mcpchain/evals/chaos/witness"
@@ -56,41 +53,23 @@ func (o *options) check() error {
 }
 
 func main() {
-	log.SetFlags(0)
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	var o options
-	if worker, err := witness.Settings(&o); worker {
-		if err == nil {
-			err = o.work(ctx)
+	o := options{Store: witness.Store{Kind: "sqlite"}}
+	postgres := false
+	witness.Main(&o, o.work, func() {
+		flag.IntVar(&o.runs, "runs", 200, "`number` of runs")
+		flag.IntVar(&o.workers, "workers", 3, "`number` of worker processes")
+		flag.DurationVar(&o.length, "time", time.Minute, "how long workers are killed")
+		flag.DurationVar(&o.every, "every", 2*time.Second, "the time between kills")
+		flag.DurationVar(&o.Lease, "lease", 3*time.Second, "the lease of a run, on which the length of pauses depends")
+		flag.BoolVar(&postgres, "postgres", false, "start a Postgres server as the store of runs, instead of a file of SQLite")
+	}, func(ctx context.Context) (bool, error) {
+		if err := o.check(); err != nil {
+			return false, err
 		}
-		if err != nil {
-			log.Fatal(err)
+		if postgres {
+			o.Kind = "postgres"
 		}
-		return
-	}
-	flag.IntVar(&o.runs, "runs", 200, "`number` of runs")
-	flag.IntVar(&o.workers, "workers", 3, "`number` of worker processes")
-	flag.DurationVar(&o.length, "time", time.Minute, "how long workers are killed")
-	flag.DurationVar(&o.every, "every", 2*time.Second, "the time between kills")
-	flag.DurationVar(&o.Lease, "lease", 3*time.Second, "the lease of a run, on which the length of pauses depends")
-	postgres := flag.Bool("postgres", false, "start a Postgres server as the store of runs, instead of a file of SQLite")
-	flag.Parse()
-	if flag.NArg() > 0 {
-		log.Fatalf("there are only flags, and no argument %q", flag.Arg(0))
-	}
-	if err := o.check(); err != nil {
-		log.Fatal(err)
-	}
-	o.Kind = "sqlite"
-	if *postgres {
-		o.Kind = "postgres"
-	}
-	clean, fast, err := o.play(ctx, os.Stdout)
-	if err != nil {
-		log.Fatal(err)
-	}
-	if !clean || !fast {
-		os.Exit(1)
-	}
+		clean, fast, err := o.play(ctx, os.Stdout)
+		return clean && fast, err
+	})
 }
