@@ -193,7 +193,7 @@ func (p *Proxy) Person(r *http.Request) (site.Person, bool) {
 	if user == "" || len(user) > tokens.MaxUser || !utf8.ValidString(user) || strings.ContainsFunc(user, unicode.IsControl) {
 		return site.Person{}, false
 	}
-	return site.Person{User: user, Session: "of " + user}, true
+	return site.Person{User: user}, true // the session is the proxy's
 }
 
 // ServeHTTP answers people whom the proxy has not named.

@@ -137,7 +137,7 @@ func (s *streams) begin(p Person, reader string, windows int, cancel context.Can
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.served = slices.DeleteFunc(s.served, func(earlier *stream) bool {
-		again := reader != "" && earlier.reader == reader && earlier.person.Session == p.Session
+		again := reader != "" && earlier.reader == reader && earlier.person == p
 		if again {
 			earlier.cancel()
 		}

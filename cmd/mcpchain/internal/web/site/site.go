@@ -48,7 +48,7 @@ import (
 // Person is the sender of a request.
 type Person struct {
 	User    string // owner of conversations: a text in UTF-8 of at most 1 KiB; never empty
-	Session string // identifies the session, but is not its secret: signing out ends its streams
+	Session string // identifies the session, but is not its secret: signing out ends its streams; "": it does not end here
 }
 
 // SignIn authenticates users of the page. The demo's asks for a name without proof; another may
@@ -65,8 +65,8 @@ type SignIn interface {
 	// site.
 	http.Handler
 
-	// SignOut ends the session. It answers with 204, or with 200 and {"location": "…"}, the
-	// provider's page to visit.
+	// SignOut ends the session. It answers with 204, with 200 and {"location": "…"}, the provider's
+	// page to visit, or with an error that says where to sign out.
 	SignOut(w http.ResponseWriter, r *http.Request)
 }
 
@@ -232,12 +232,13 @@ func (s *site) signIn(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// signOut ends the session, its streams and its views. Conversations continue.
+// signOut ends the session, its streams and its views, if the session can end here. Conversations continue.
 func (s *site) signOut(w http.ResponseWriter, r *http.Request) {
 	if !s.allowAddress(w, r) {
 		return
 	}
 	person, ok := s.opts.SignIn.Person(r)
+	ok = ok && person.Session != ""
 	endViews := func() {
 		if ok && s.opts.Views != nil {
 			s.opts.Views.EndSession(person.User, person.Session)

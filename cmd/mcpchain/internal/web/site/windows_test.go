@@ -108,16 +108,20 @@ func TestAtWork(t *testing.T) {
 	w.begin(t, "Grace", "hello")
 }
 
-// TestSignOut ends the streams of the session, and of no other one.
+// TestSignOut ends the streams of the session, and of no other one: not those of a person who cannot sign out here.
 func TestSignOut(t *testing.T) {
 	w := serve(t, site.Limits{}, record.NewMemory(), agenttest.PlayRepeating(agenttest.Say("hello")))
-	ada, grace := w.watch(t, "Ada", "", ""), w.watch(t, "Grace", "", "")
-	ada.until(t, "list")
-	grace.until(t, "list")
-	check.Equal(t, "", w.status(t, "Ada", "POST", "/api/sign-out", `{}`), http.StatusNoContent)
+	ada, grace, linus := w.watch(t, "Ada", "", ""), w.watch(t, "Grace", "", ""), w.watch(t, "Linus", "", "")
+	for _, window := range []*window{ada, grace, linus} {
+		window.until(t, "list")
+	}
+	check.Equal(t, "Ada", w.status(t, "Ada", "POST", "/api/sign-out", `{}`), http.StatusNoContent)
+	check.Equal(t, "Linus", w.status(t, "Linus", "POST", "/api/sign-out", `{}`), http.StatusConflict)
 	ada.ends(t)
 	w.begin(t, "Grace", "hello")
 	grace.until(t, "list")
+	w.begin(t, "Linus", "hello")
+	linus.until(t, "list")
 }
 
 // TestOtherUserSignedIn refuses what a window asks that shows another user.

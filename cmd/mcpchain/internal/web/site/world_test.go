@@ -23,19 +23,22 @@ import (
 	"github.com/mcpchain/mcpchain/internal/check"
 )
 
-// headerSignIn takes the user from a header: the seam of a sign-in.
+// headerSignIn takes the user from a header: the seam of a sign-in. A proxy has signed Linus in.
 type headerSignIn struct{}
 
 func (headerSignIn) Person(r *http.Request) (site.Person, bool) {
 	name := r.Header.Get("X-Test-User")
+	if name == "Linus" {
+		return site.Person{User: name}, true
+	}
 	return site.Person{User: name, Session: "of " + name}, name != ""
 }
 func (headerSignIn) Choices() site.Choices { return site.Choices{Names: []string{"Ada"}} }
 func (headerSignIn) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
-func (headerSignIn) SignOut(w http.ResponseWriter, _ *http.Request) {
-	w.WriteHeader(http.StatusNoContent)
+func (headerSignIn) SignOut(w http.ResponseWriter, r *http.Request) {
+	w.WriteHeader(map[bool]int{true: http.StatusConflict, false: http.StatusNoContent}[r.Header.Get("X-Test-User") == "Linus"])
 }
 
 // world is a site on a server.
