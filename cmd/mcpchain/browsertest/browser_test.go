@@ -126,12 +126,15 @@ func (w *person) listen(event any) {
 	}
 }
 
-// expectErrors has the test take the browser's reports of failed requests until a function is called:
-// those with a text, such as "422" or "net::ERR".
+// expectErrors has the test take the browser's reports of failed requests until a function is called, and those before:
+// with a text such as "422" or "net::ERR".
 func (w *person) expectErrors(texts ...string) (until func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.expected = texts
+	w.errors = slices.DeleteFunc(w.errors, func(report string) bool {
+		return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(report, text) })
+	})
 	return func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()

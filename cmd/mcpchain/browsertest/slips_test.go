@@ -173,8 +173,8 @@ func TestLongQuestion(t *testing.T) {
 	}
 }
 
-// TestFollows shows the end of what was said while views and cards change their sizes, until the person scrolls up; and
-// names of tools and a question that wraps as a whole, on a phone, too.
+// TestFollows shows the end of what was said while views change their sizes, and the view that asks beside its card, until the
+// person scrolls up; and names of tools and a question that wraps as a whole, on a phone, too.
 func TestFollows(t *testing.T) {
 	ada := enter(t)
 	ada.narrow()
@@ -187,7 +187,9 @@ func TestFollows(t *testing.T) {
 	ada.await("(n => n.scrollTop > 0 && n.scrollHeight - n.scrollTop - n.clientHeight < 2)(document.querySelector('#log'))")
 	ada.checkIn("Lise Meitner")
 	ada.see(".card.approval", "Lise Meitner")
-	ada.await("(n => n.scrollHeight - n.scrollTop - n.clientHeight < 2)(document.querySelector('#log'))")
+	ada.await(`(log => [...document.querySelectorAll(".view")].map(n => n.getBoundingClientRect()).some(view =>
+		Math.min(view.bottom, log.bottom) - Math.max(view.top, log.top) >= Math.min(view.height, log.height) - 2))(document.querySelector("#log").getBoundingClientRect())`)
+	ada.shoot("a card below its view on a phone")
 	eval[bool](ada, "new Promise((done) => { document.querySelector('#log').onscroll = () => done(true); document.querySelector('#log').scrollTop = 0; })")
 	ada.click(".card button", "Refuse")
 	ada.gone(".card")
