@@ -438,25 +438,19 @@ func TestQuestionOfLostSession(t *testing.T) {
 	})
 }
 
-// A notification whose session is lost is sent in the next one.
+// A notification whose session is lost is sent in the next one. A server that finds no session for a notification, but for
+// requests, is not asked for one session after the other.
 func TestNotificationInLostSession(t *testing.T) {
 	withLostSessions(t, answersTea, func(t *testing.T, c *mcpclient.Client, s *sessionServer) {
 		s.forget()
 		check.Must(t, c.Notify(t.Context(), "notifications/acme", nil))
-		for what, want := range map[string]int{"notifications/acme s-1": 1, "initialize": 1, "notifications/acme s-2": 1} {
+		s.set(func() { s.refuses = "notifications/acme" })
+		check.Is(t, c.Notify(t.Context(), "notifications/acme", nil), mcpclient.ErrSessionLost)
+		for what, want := range map[string]int{"notifications/acme s-1": 1, "initialize": 2, "notifications/acme s-2": 2, "notifications/acme s-3": 1} {
 			check.Equal(t, what, s.times(what), want)
 		}
 		s.set(func() { s.known, s.broken = "", http.StatusForbidden })
 		check.Is(t, c.Notify(t.Context(), "notifications/acme", nil), mcpclient.ErrSessionLost)
-	})
-}
-
-// A server that finds no session for a notification, but for requests, is not asked for one session after the other.
-func TestNotificationInNoSession(t *testing.T) {
-	withLostSessions(t, answersTea, func(t *testing.T, c *mcpclient.Client, s *sessionServer) {
-		s.set(func() { s.refuses = "notifications/acme" })
-		check.Is(t, c.Notify(t.Context(), "notifications/acme", nil), mcpclient.ErrSessionLost)
-		check.Equal(t, "new sessions", s.times("initialize"), 1)
 	})
 }
 

@@ -236,21 +236,6 @@ func TestTokenSetWhileOneIsRefused(t *testing.T) {
 	})
 }
 
-// A call that is cancelled while a session begins does not end that session; a notification waits for it, too.
-func TestTokenAfterError(t *testing.T) {
-	withTokenServer(t, func(t *testing.T, c *mcpclient.Client, d *diplomat, token *transport.Bearer) {
-		_ = token.ChangeUser("three")
-		check.Is(t, c.Ping(withTimeout(t, time.Millisecond)), context.DeadlineExceeded, "too late")
-		check.NoError(t, c.Notify(t.Context(), "notifications/acme", nil))
-		_ = token.ChangeUser("four")
-		check.NoError(t, c.Notify(t.Context(), "notifications/acme", nil))
-		seen := d.read()
-		has(t, seen, "notifications/acme s-2 Bearer three", true)
-		has(t, seen, "notifications/acme s-3 Bearer four", true)
-		has(t, seen, "ping s-1 Bearer three", false)
-	})
-}
-
 // The session of a user continues when the source returns a token of that user again.
 func TestTokenOfTheUserBefore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"runtime"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -76,16 +75,6 @@ func TestRenewalAsksNoPerson(t *testing.T) {
 	})
 }
 
-// A connection that ends while it is begun is begun once more.
-func TestRenewalLasts(t *testing.T) {
-	renewingSlowly(t, func(t *testing.T, r *Group, begin func(context.Context) error, runs *int) {
-		r.dead = func() bool { return *runs < 3 }
-		check.NoError(t, r.Renew(t.Context(), always, begin))
-		check.Equal(t, "runs", *runs, 3)
-		check.Equal(t, "pause", r.Pause(time.Minute), time.Minute)
-	})
-}
-
 // Code of the host that a renewal runs does not wait for that renewal.
 func TestRenewalDoesNotWaitForItself(t *testing.T) {
 	renewingSlowly(t, func(t *testing.T, r *Group, _ func(context.Context) error, _ *int) {
@@ -100,15 +89,6 @@ func TestRenewalEndsWithTheClient(t *testing.T) {
 		check.Is(t, r.Renew(t.Context(), always, begin), errClosed)
 		_ = r.life.Wait()
 		check.Equal(t, "begun after the end", r.Start(begin), false)
-	})
-}
-
-// A renewal whose begin ends its goroutine fails, and the next one begins.
-func TestRenewalExits(t *testing.T) {
-	renewingSlowly(t, func(t *testing.T, r *Group, begin func(context.Context) error, _ *int) {
-		check.Is(t, r.Renew(t.Context(), always, func(context.Context) error { runtime.Goexit(); return nil }), ErrExited)
-		check.Equal(t, "under way", r.UnderWay(), false)
-		check.NoError(t, r.Renew(t.Context(), always, begin))
 	})
 }
 
