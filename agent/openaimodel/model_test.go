@@ -55,12 +55,6 @@ func TestGenerateContent(t *testing.T) {
 	equalJSON(t, sent(), `{"model":"gpt-4.1","messages":[{"role":"user","content":"Hi"}],"stream":false}`)
 }
 
-func TestRefusal(t *testing.T) {
-	m, _ := newModel(t, answering(`{"choices":[{"message":{"refusal":"No."},"finish_reason":"stop"}]}`), nil)
-	got := check.Value(m.GenerateContent(t.Context(), human("Hi")))(t).Choices[0]
-	check.That(t, got.Content == "No." && got.StopReason == model.FinishRefusal, "got %+v, want a refusal", got)
-}
-
 func TestStreaming(t *testing.T) {
 	m, sent := newModel(t, fakehost.Streaming(
 		`data: {"model":"m","choices":[{"index":0,"delta":{"reasoning_content":"Hm."}}]}`,
@@ -203,45 +197,16 @@ func TestToolChoiceRequired(t *testing.T) {
 	}
 }
 
-func TestRequestErrors(t *testing.T) {
-	chosen := llms.WithToolChoice(llms.ToolChoice{Function: &llms.FunctionReference{Name: "g"}})
-	shows := func(role llms.ChatMessageType, mimeType string) []llms.MessageContent {
-		return []llms.MessageContent{{Role: role, Parts: []llms.ContentPart{llms.BinaryPart(mimeType, []byte("x"))}}}
-	}
-	for _, tt := range []struct {
-		want     string
-		messages []llms.MessageContent
-		options  []llms.CallOption
-	}{
-		{"no messages", nil, nil},
-		{"there are no tools", human("Hi"), []llms.CallOption{llms.WithToolChoice("required")}},
-		{`names "g"`, human("Hi"), []llms.CallOption{llms.WithTools([]llms.Tool{{Function: &llms.FunctionDefinition{Name: "f"}}}), chosen}},
-		{`type "video/mp4"`, shows(llms.ChatMessageTypeHuman, "video/mp4"), nil},
-		{"takes text only", shows(llms.ChatMessageTypeAI, "image/png"), nil},
-	} {
-		m, _ := newModel(t, func(http.ResponseWriter, *http.Request) { t.Error("the host was asked") }, nil)
-		check.Text(t, check.Err(m.GenerateContent(t.Context(), tt.messages, tt.options...)), tt.want)
-	}
-}
-
-func TestNewErrors(t *testing.T) {
-	good := openai.DefaultConfig(testKey)
-	bad := good
-	bad.BaseURL = "api.openai.com/v1?key=" + testKey
-	for _, tt := range []struct {
-		name, model string
-		cfg         openai.ClientConfig
-		opts        *Options
-		want        string
-	}{
-		{"no model", "", good, nil, "name of the model is empty"},
-		{"unknown host", "m", good, &Options{Host: "acme"}, `host "acme"`},
-		{"base URL", "m", bad, nil, "base URL"},
-		{"extra", "m", good, &Options{Extra: map[string]json.RawMessage{"model": nil}}, `"model"`},
-	} {
-		_, err := New(tt.cfg, tt.model, tt.opts)
-		check.That(t, err != nil && strings.Contains(err.Error(), tt.want) && !strings.Contains(err.Error(), testKey), "%s: got %v, want an error with %q, without the key", tt.name, err, tt.want)
-	}
+// Mistakes of callers are found before the host is asked.
+func TestMistakes(t *testing.T) {
+	m, _ := newModel(t, func(http.ResponseWriter, *http.Request) { t.Error("the host was asked") }, nil)
+	film := []llms.MessageContent{{Role: llms.ChatMessageTypeHuman, Parts: []llms.ContentPart{llms.BinaryPart("video/mp4", []byte("x"))}}}
+	check.Text(t, check.Err(m.GenerateContent(t.Context(), film)), `type "video/mp4"`)
+	check.Text(t, check.Err(m.GenerateContent(t.Context(), human("Hi"), llms.WithToolChoice("required"))), "there are no tools")
+	cfg := openai.DefaultConfig(testKey)
+	check.Text(t, check.Err(New(cfg, "", nil)), "name of the model is empty")
+	check.Text(t, check.Err(New(cfg, "m", &Options{Host: "acme"})), `host "acme"`)
+	check.Text(t, check.Err(New(cfg, "m", &Options{Format: "maybe"})), "use auto, always or never")
 }
 
 func TestFromEnv(t *testing.T) {
