@@ -49,8 +49,8 @@ type Result struct {
 // [Prepared.Continue] it says so of the continuation only.
 func (r *Result) Unsent() bool { return r.Err != nil && !r.sent }
 
-// Interrupted reports whether it is unknown if the tool ran: the call was sent, but the
-// connection was lost, the context ended or a timeout expired before the answer came.
+// Interrupted reports whether it is unknown if the tool ran, or what came of it: the call was sent, but the
+// connection was lost, the context ended or a timeout expired before the answer came, or the answer cannot be read.
 func (r *Result) Interrupted() bool { return r.Err != nil && r.inDoubt }
 
 // Fatal returns Err if the model cannot do better by trying again: the connection is lost, the
