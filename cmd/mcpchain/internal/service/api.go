@@ -177,8 +177,8 @@ func (s *service) show(w http.ResponseWriter, r *http.Request, c caller) error {
 	return nil
 }
 
-// events streams the events of a run until it ends or waits, the client is gone, the token is revoked, or the
-// process stops.
+// events streams the events of a run until the client is gone or does not read, the token is revoked, or the process
+// stops. The end of the run does not end the stream.
 func (s *service) events(w http.ResponseWriter, r *http.Request, c caller) error {
 	end, ok := s.limits.openStream(c.tenant)
 	if !ok {
@@ -288,7 +288,7 @@ var codes = []struct {
 	{eventfeed.ErrTooManyReaders, http.StatusServiceUnavailable, "there are too many event streams; try again"},
 }
 
-// fail answers with the error of a request, as describe does.
+// fail answers with the status and text of describe.
 func (s *service) fail(w http.ResponseWriter, r *http.Request, err error) {
 	code, text := s.describe(r, err)
 	hosting.WriteError(w, code, text)
