@@ -46,8 +46,10 @@ func (o *options) forWorker(logger *slog.Logger) *temporal.WorkerOptions {
 	}
 }
 
-// drive implements [engine]. If Temporal cannot be reached, a worker finds the run later.
+// drive implements [engine], also for a client that has left. If Temporal cannot be reached, a worker finds the run later.
 func (r *remote) drive(ctx context.Context, key run.Key) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), startWait)
+	defer cancel()
 	if err := r.client.Drive(ctx, key); err != nil {
 		r.logger.Warn("a run waits for Temporal", "run", key.ID, "tenant", key.Tenant, "error", err)
 	}

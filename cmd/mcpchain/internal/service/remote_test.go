@@ -132,6 +132,10 @@ func TestResume(t *testing.T) {
 			check.That(t, len(got) == test.want && got[0] == "ada/one", "got %q, want %d of one and two", got, test.want)
 			s.engine.(*remote).resume(t.Context(), time.Now().Add(time.Hour))
 			check.Equal(t, "workflows after another search", len(c.workflows()), test.again)
+			gone, leave := context.WithCancel(t.Context())
+			leave()
+			s.engine.drive(gone, run.Key{Tenant: "ada", ID: "two"}) // for a client that has left
+			check.Equal(t, "workflows after a drive", len(c.workflows()), test.again+1)
 		})
 	}
 }
