@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
@@ -231,6 +232,32 @@ func TestStandaloneStreamOfLostSession(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The ping that asks about the session ends with the client, without a word.
+func TestCloseDuringThePingForAStream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, log := new(sessionServer), new(logged)
+		pinged := make(chan bool, 1)
+		s.instead = func(w http.ResponseWriter, r *http.Request, m message) bool {
+			switch {
+			case r.Method == http.MethodGet:
+				w.WriteHeader(http.StatusNotFound)
+			case m.Method == "ping":
+				pinged <- true
+				<-r.Context().Done()
+			default:
+				return false
+			}
+			return true
+		}
+		o := heeding(legacy())
+		o.Logger = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn}))
+		c := connectTo(t, serve(t, s), o)
+		<-pinged
+		check.Must(t, c.Close())
+		check.Equal(t, "log", log.String(), "")
+	})
 }
 
 // Some servers report a forgotten session with another status.

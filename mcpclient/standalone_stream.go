@@ -126,7 +126,8 @@ func (s *standaloneStream) onEnd(ctx context.Context, err error, wasOpen bool) {
 	if _, lost := lostSessionID(err); lost && !wasOpen {
 		ping, cancel := context.WithTimeout(backoff.Unattended(ctx), renewTimeout)
 		defer cancel()
-		if err = s.ping(ping); err == nil {
+		err = s.ping(ping)
+		if _, lost := lostSessionID(err); !lost {
 			return
 		}
 	}
