@@ -152,9 +152,10 @@ func (f *Feed) Publish(key run.Key, e agent.Event) {
 	defer f.mu.Unlock()
 	s := f.streamLocked(key)
 	at := e.Position()
-	fresh := f.restartIfFirstLocked(s, at)
+	isRecorded := hasRecord(e)
+	fresh := f.restartIfFirstLocked(s, at, isRecorded)
 	p := positionedEvent{Event{Data: data}, at}
-	if hasRecord(e) && (fresh || s.last.Before(at)) {
+	if isRecorded && (fresh || s.last.Before(at)) {
 		p.ID = at.String()
 	}
 	f.addLocked(s, p)
@@ -169,7 +170,7 @@ func (f *Feed) Put(key run.Key, i Item) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	s := f.streamLocked(key)
-	switch fresh := f.restartIfFirstLocked(s, i.At); {
+	switch fresh := f.restartIfFirstLocked(s, i.At, true); {
 	case !fresh && !s.last.Before(i.At):
 	case i.Data == nil:
 		s.last = i.At
@@ -180,10 +181,10 @@ func (f *Feed) Put(key run.Key, i Item) {
 
 // restartIfFirstLocked restarts the stream if an event is the first since this process began to work
 // on the run, and then returns true.
-func (f *Feed) restartIfFirstLocked(s *stream, at agent.Position) bool {
+func (f *Feed) restartIfFirstLocked(s *stream, at agent.Position, isRecorded bool) bool {
 	fresh := s.stopped || !s.known
 	if fresh {
-		f.restartLocked(s, at)
+		f.restartLocked(s, at, isRecorded)
 	}
 	return fresh
 }
@@ -246,18 +247,18 @@ func (f *Feed) streamLocked(key run.Key) *stream {
 }
 
 // restartLocked drops the events, because others may lie between them and the next one.
-func (f *Feed) restartLocked(s *stream, at agent.Position) {
+func (f *Feed) restartLocked(s *stream, at agent.Position, isRecorded bool) {
 	isNew := !s.known && !f.forgot
 	s.known = false // it is not forgotten
 	f.dropLocked(s, len(s.events))
 	s.first++ // readers that wait for the next event look in the store
 	switch {
-	case f.opts.Items != nil:
-		s.floor = at
-	case isNew:
+	case f.opts.Items == nil && isNew:
 		s.floor = agent.Position{}
-	default: // what came before is lost
+	case f.opts.Items == nil && isRecorded: // what came before is lost
 		s.floor = agent.Position{Seq: max(at.Seq, 1) - 1}
+	default: // without a record, at is the place of an event that is lost, too
+		s.floor = at
 	}
 	s.last, s.known, s.stopped = s.floor, true, false
 }

@@ -216,6 +216,13 @@ func TestWithoutAStore(t *testing.T) {
 	for after, want := range map[string]string{"": "refresh 6", "3": "refresh 6", "5": "6", "6": ""} {
 		check.Equal(t, after, rest(t, read(t, other, after)), want)
 	}
+	other = eventfeed.New(&eventfeed.Options{TotalBytes: 700})
+	other.Publish(key, &agent.TurnEnd{EventInfo: agent.EventInfo{Seq: 3}})
+	other.Publish(run.Key{ID: "large"}, delta(1, strings.Repeat("x", 400)))
+	other.Publish(key, delta(3, "d"))
+	for after, want := range map[string]string{"2": "refresh d", "3": "d"} {
+		check.Equal(t, "a delta after "+after, rest(t, read(t, other, after)), want)
+	}
 }
 
 // TestSlowReader has a reader stop while a run continues for longer than memory.
