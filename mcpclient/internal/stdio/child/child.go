@@ -214,9 +214,11 @@ func (p *Process) Stop() error {
 	return p.stopErr
 }
 
-// Kill makes Stop go straight to SIGKILL, and does not wait.
+// Kill makes Stop go straight to SIGKILL, and does not wait. The process itself has been killed when Kill returns, also if
+// this program ends at once.
 func (p *Process) Kill() {
 	p.killOnce.Do(func() { close(p.noWait) })
+	_ = p.process.Kill() // an error: it has exited
 	p.End()
 }
 
