@@ -122,7 +122,9 @@ func (d *dialog) ask(limit StopReason) (r *reply, stop StopReason, err error) {
 		return nil, stop, err
 	}
 	d.ownCall = true
-	lowerMaxTokens(q, maxOutput)
+	if own := int64(d.agent.info.MaxTokens); q.MaxTokens > 0 || own == 0 || maxOutput < own {
+		lowerMaxTokens(q, maxOutput) // else the model has its own bound, and each of several may have another one
+	}
 	use := d.windowUse(q)
 	stream := &streamedReply{engine: d.engine}
 	r, err = d.infer(q, stream, func(ctx context.Context) (*reply, error) {

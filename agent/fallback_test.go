@@ -67,6 +67,17 @@ func TestFallbackOfAll(t *testing.T) {
 	check.Text(t, err, "no network; before that, the model a failed and b is asked: no key; the model b failed and 3 is asked: no money")
 }
 
+// Under a limit that leaves enough, each model keeps its own bound of a reply: that of another may be more than it has.
+func TestFallbackUnderALimit(t *testing.T) {
+	down := breaks(&model.Error{Kind: model.ErrorUnavailable, Retried: true, Err: errors.New("down")})
+	for limit, most := range map[int64]int{1_000_000: 0, 2000: 2000} {
+		large, small := play(down).as(model.Info{Name: "a", MaxTokens: 5000}), play(using(says("hello"), 10, 5)).called("b")
+		mustRun(t, newAgent(t, agent.Fallback(large, small), &agent.Options{Limits: run.Limits{Tokens: limit}}), human("go"))
+		got := small.prompts()[0].Request.MaxTokens
+		check.That(t, got <= most && (got > 0) == (most > 0), "limit %d: got the bound %d, want at most %d", limit, got, most)
+	}
+}
+
 // Several models are described by what all of them take, and each needs a price.
 func TestFallbackInfo(t *testing.T) {
 	yes, images := func(bool) bool { return true }, func(mime string) bool { return mime == "image/png" }
