@@ -215,6 +215,7 @@ func (d *dialog) newReply(got *model.Response) *reply {
 		text:     m.Text(),
 		calls:    callParts(m.Parts),
 		finish:   excerpt.CutAt(got.Finish, maxWord),
+		warning:  got.Warning,
 		usage:    clampUsage(got.Usage),
 		endpoint: excerpt.CutAt(cmp.Or(got.Endpoint, d.agent.info.Endpoint), maxWord),
 	}

@@ -31,8 +31,9 @@ const (
 const maxRepairs = 2
 
 // ErrNoOutput is the error of a run whose model gave no output: it replied with neither text nor tool
-// calls, asked for tools where it had to answer, or did not answer in the form that [RunAs] asks for. The
-// messages of the run remain valid: asking again may help.
+// calls, asked for tools where it had to answer, or did not answer in the form that [RunAs] asks for. A
+// refusal is a [*model.Error], too, of the kind [model.ErrorRefused]. The messages of the run remain valid: asking again
+// may help.
 var ErrNoOutput = errors.New("model gave no output")
 
 // RunAs runs the agent for an output of type T, a struct or a map; see [adapter.Func] for the tags of

@@ -201,12 +201,14 @@ func TestAsByFormat(t *testing.T) {
 	}
 }
 
-// A reply that the host withholds has been paid for.
+// A reply that the host withholds has been paid for. The run has the kind of the failure, and the reason.
 func TestWithheldReplyCounts(t *testing.T) {
 	w := &memhttp.Wire{Replies: []string{`{"choices":[{"finish_reason":"content_filter","message":{}}],"usage":{"prompt_tokens":3,"completion_tokens":2}}`}}
 	result, err := newAgent(t, at(t, "openai", "gpt-4.1", w), nil).Run(t.Context(), human("go"))
 	check.Is(t, err, agent.ErrNoOutput)
-	check.Text(t, err, "it refused to answer")
+	check.Text(t, err, `it refused to answer: "chat completion at`)
+	failed, _ := errors.AsType[*model.Error](err)
+	check.That(t, failed != nil && failed.Kind == model.ErrorRefused, "got %#v, want a refusal", failed)
 	check.Same(t, "tokens and requests", []int{int(result.Usage.Total), len(w.Requests)}, []int{5, 1})
 }
 

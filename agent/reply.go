@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -25,6 +26,7 @@ type reply struct {
 	calls   []run.Part
 	stop    *string // the answer of a hook that replaces the reply
 	finish  string  // the provider's reason for the end
+	warning string  // of the provider: why it withholds the text, for example
 	usage   run.Usage
 	output  json.RawMessage // the text as structured output, nil if it is not
 	repair  bool            // it is requested again in another form
@@ -140,12 +142,14 @@ func (r *reply) keepCalls(tool *adapter.Tool) {
 	r.message.Parts = slices.DeleteFunc(slices.Clone(r.message.Parts), isDropped)
 }
 
-// noAnswerError returns an [ErrNoOutput] that says what the model did instead.
+// noAnswerError returns an [ErrNoOutput] that says what the model did instead. It is a [*model.Error], too, if the model
+// refused.
 func (r *reply) noAnswerError(stop StopReason) error {
 	switch {
 	case len(r.dropped) > 0:
 	case r.finish == model.FinishRefusal:
-		return fmt.Errorf("%w: it refused to answer: %.200q", ErrNoOutput, r.text)
+		reason := fmt.Errorf("%w: it refused to answer: %.200q", ErrNoOutput, cmp.Or(r.text, r.warning))
+		return &model.Error{Kind: model.ErrorRefused, Err: reason}
 	case r.finish == model.FinishLength:
 		return fmt.Errorf("%w: its thoughts, or a call that was cut off, used up the bound of the reply: "+
 			"raise Model.MaxTokens or the run's limits, or lower Model.Effort", ErrNoOutput)

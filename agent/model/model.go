@@ -176,6 +176,6 @@ const (
 	ErrorAuth                             // the key is refused, or has no quota
 	ErrorNotFound                         // the provider has no such model or endpoint
 	ErrorTooLong                          // the request does not fit the window, or is too large for the host
-	ErrorRefused                          // the content of the request is refused
+	ErrorRefused                          // the content of the request is refused, or an answer
 	ErrorInvalid                          // the request is wrong, and would fail again
 )
