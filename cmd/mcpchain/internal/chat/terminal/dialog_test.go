@@ -52,6 +52,9 @@ func TestTypedBeforeTheQuestion(t *testing.T) {
 		m.update(askMsg{d})
 		m.handleInput(tea.KeyPressMsg{Code: 'x', Text: "x"})
 		check.Equal(t, d, m.editor.text(), want)
+		m.editor.queue = []string{"later"}
+		lines, _ := m.lines()
+		check.Equal(t, "a hint at a key of the editor", strings.Contains(strings.Join(lines, "\n"), "takes it back"), false)
 	}
 }
 

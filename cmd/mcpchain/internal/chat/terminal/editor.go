@@ -259,9 +259,8 @@ func (e *editor) textBeforeCursor() string {
 	return strings.Join(lines, "\n")
 }
 
-// queueView returns a line of at most width columns for each of the newest texts of the queue.
-func (e *editor) queueView(width int) (lines []string) {
-	const hint = " (Up takes it back)"
+// queueView returns a line of at most width columns for each of the newest texts of the queue. hint follows the last one.
+func (e *editor) queueView(width int, hint string) (lines []string) {
 	shown := e.queue[max(0, len(e.queue)-maxQueueRows):]
 	if others := len(e.queue) - len(shown); others > 0 {
 		lines = append(lines, "  next › "+cli.Plural(others, "other")+", then")

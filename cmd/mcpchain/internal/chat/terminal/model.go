@@ -254,7 +254,11 @@ func (m *model) lines() (lines []string, cursor *tea.Cursor) {
 	for _, line := range m.status.view(time.Now(), m.dialog != nil) {
 		faint(line)
 	}
-	for _, line := range m.editor.queueView(max(1, m.width-1)) {
+	queueHint := " (Up takes it back)"
+	if m.dialog != nil {
+		queueHint = "" // the dialog gets the keys
+	}
+	for _, line := range m.editor.queueView(max(1, m.width-1), queueHint) {
 		faint(line)
 	}
 	lines = append(lines, "") // separates the conversation from the input
