@@ -119,7 +119,7 @@ func TestFile(t *testing.T) {
 	own := cli.Place("mcp.json")
 	check.Must(t, os.MkdirAll(filepath.Dir(own), 0o700))
 	check.Must(t, os.WriteFile(own, []byte("{}"), 0o600))
-	for line, want := range map[string]string{"": own, "a.json": "a.json", "-config b.json": "b.json", `-config b.json -call x {}`: "b.json", "-call x {}": own, "-prompt x a=b": own} {
+	for line, want := range map[string]string{"": own, "a.json": "a.json", "-config b.json": "b.json", `-config b.json -call x {}`: "b.json", "-call x {}": own, "-prompt x a=b/c": own, "-prompt x ./a=b c=d": "./a=b"} {
 		o, err := parse(strings.Fields(line), none, io.Discard)
 		check.That(t, err == nil && o.file == want, "%q: got %+v, %v, want %s", line, o, err, want)
 	}

@@ -163,7 +163,8 @@ func (o *options) checkUses(c *cli.Command) error {
 
 // isArgument reports whether a word is an argument of -call or -prompt, and not the file.
 func (o *options) isArgument(word string) bool {
-	return o.call != "" && strings.HasPrefix(word, "{") || o.prompt != "" && strings.Contains(word, "=")
+	name, _, isPair := strings.Cut(word, "=")
+	return o.call != "" && strings.HasPrefix(word, "{") || o.prompt != "" && isPair && !strings.ContainsAny(name, `/\`)
 }
 
 // readArguments parses the words after the file.
