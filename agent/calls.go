@@ -246,7 +246,8 @@ const givenUp = "The call was given up; it " + doubttext.MayHaveRun + "."
 
 // recordGivenUp records that a call cannot begin or continue, because its tool has changed or is gone.
 func (s *sender) recordGivenUp(c *ledger.Call, j *job) error {
-	if c.Task == nil && len(c.Round) == 0 && c.Child == nil {
+	isLost := c.Lost && c.At != ledger.CallInDoubt // a person says that it did not run
+	if c.Task == nil && len(c.Round) == 0 && c.Child == nil && !isLost {
 		return s.recordRefusal(j, j.err)
 	}
 	text := "Error: " + j.err.Error() + ". " + givenUp

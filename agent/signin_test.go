@@ -165,6 +165,19 @@ func TestSignInAfterALostAnswer(t *testing.T) {
 	}
 }
 
+// A call that may have run is not called undone if its tool is gone after the sign-in.
+func TestToolGoneAfterALostAnswer(t *testing.T) {
+	g, durable := newGate(t), agent.Durable{Store: record.NewMemory()}
+	g.signed, g.loses = true, true
+	o := inEra(eras[1])
+	o.Policy.Repeat = isHarmless
+	all := openAll(t, o, adapter.Server{Name: "drive", Transport: &mcpclient.HTTP{URL: g.web.URL(), Client: &http.Client{Transport: g}}})
+	got := asks(t, withTools(t, play(uses(toolCall("1", "echo", "{}"))), all, &agent.Options{Durable: durable}), 1, run.QuestionSignIn)
+	accept := check.Value(got.Questions[0].Accept(nil))(t)
+	got = resumed(t, newAgent(t, play(says("done")), &agent.Options{Durable: durable}), accept)
+	check.Contains(t, "result", results(got.Messages)[0], "it may or may not have run")
+}
+
 // A person who says to have signed in, and has not, is not asked without end.
 func TestSignInThatDoesNotHelp(t *testing.T) {
 	g, asked := newGate(t), 0
