@@ -5,6 +5,7 @@ import (
 	"errors"
 	"iter"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,11 +23,14 @@ import (
 func TestHistoryBesideATurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var afterLoad func()
-		loads := 0
+		var loads atomic.Int32
 		store := ledgertest.Watch(record.NewMemory(), func(c *ledgertest.Call) error {
 			err := c.Do()
-			loads++
-			if next := afterLoad; next != nil && c.Method == "load" {
+			if c.Method != "load" {
+				return err
+			}
+			loads.Add(1)
+			if next := afterLoad; next != nil {
 				afterLoad = nil
 				next()
 			}
@@ -40,9 +44,9 @@ func TestHistoryBesideATurn(t *testing.T) {
 			synctest.Wait()
 		}
 		part := check.Value(s.history(t.Context(), key, agent.Position{}))(t)
-		loads = 0
+		loads.Store(0)
 		rest := check.Value(s.history(t.Context(), key, part[len(part)-1].at))(t)
-		check.Equal(t, "reads of the store", loads, 1)
+		check.Equal(t, "reads of the store", loads.Load(), 1)
 		isSaid := func(e entry) bool { return e.kind == "said" }
 		check.That(t, slices.ContainsFunc(part, isSaid) && slices.ContainsFunc(rest, isSaid), "got %v and then %v, want a question in each", part, rest)
 	})

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -154,9 +155,9 @@ func TestStopWhileHeld(t *testing.T) {
 func TestLogOfTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		away := false
+		var away atomic.Bool
 		store := ledgertest.Watch(record.NewMemory(), func(c *ledgertest.Call) error {
-			if away && c.Method == "renew" {
+			if away.Load() && c.Method == "renew" {
 				return errors.New("the store is away")
 			}
 			return c.Do()
@@ -175,12 +176,14 @@ func TestLogOfTurns(t *testing.T) {
 		line := log.String()
 		check.That(t, strings.Count(line, "\n") == 1 && strings.Contains(line, "level=WARN") && strings.Contains(line, "user=Ada conversation="+failed) && strings.Contains(line, "no luck"),
 			"got %q, want one line about %s", line, failed)
-		away = true
+		away.Store(true)
 		late := check.Value(s.Begin(t.Context(), "Ada", "hello"))(t)
 		time.Sleep(2 * leaseTTL)
-		away = false
+		synctest.Wait()
+		away.Store(false)
 		check.Contains(t, "the log", log.String(), `"a turn is interrupted, and continues later" user=Ada conversation=`+late)
 		time.Sleep(2 * retryAfter)
+		synctest.Wait()
 		state := check.Value(s.load(t.Context(), run.Key{Tenant: "Ada", ID: late}))(t)
 		check.Equal(t, "the turn that lost its lease", state.Status, run.StatusFinished)
 	})
