@@ -1,6 +1,7 @@
 package talk
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -59,23 +60,31 @@ func checkQuestion(text string) error {
 func (s *Service) Retry(ctx context.Context, user, id string) error {
 	key := run.Key{Tenant: user, ID: id}
 	return s.continueWith(ctx, key, func() error {
-		state, err := s.load(ctx, key)
-		switch {
-		case err != nil:
+		if err := s.checkFailed(ctx, key); err != nil {
 			return err
-		case state.Status == run.StatusWaiting:
-			return ErrWaiting
-		case !state.Status.Ended():
-			return ErrBusy
-		case state.Status != run.StatusFailed:
-			return fmt.Errorf("%w: the turn has not failed", ErrUnfit)
 		}
-		err = s.retryWhileHeld(ctx, func() error { return record.Revive(ctx, s.o.Store, key) })
-		if errors.Is(err, record.ErrConflict) { // another window was faster
-			return ErrBusy
+		err := s.retryWhileHeld(ctx, func() error { return record.Revive(ctx, s.o.Store, key) })
+		if err == nil {
+			return nil
 		}
-		return goneError(err)
+		return cmp.Or(s.checkFailed(ctx, key), err) // another window may have been faster
 	})
+}
+
+// checkFailed returns an error of Retry if a turn has not failed.
+func (s *Service) checkFailed(ctx context.Context, key run.Key) error {
+	state, err := s.load(ctx, key)
+	switch {
+	case err != nil:
+		return err
+	case state.Status == run.StatusWaiting:
+		return ErrWaiting
+	case !state.Status.Ended():
+		return ErrBusy
+	case state.Status != run.StatusFailed:
+		return fmt.Errorf("%w: the turn has not failed", ErrUnfit)
+	}
+	return nil
 }
 
 // continueWith is submit for a conversation of the store.

@@ -99,6 +99,25 @@ func TestRetry(t *testing.T) {
 	})
 }
 
+// TestRetryInTwoWindows has another window try a turn again when this one has seen that it failed.
+func TestRetryInTwoWindows(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		loads := -1 // until the other window is faster
+		store := ledgertest.Watch(record.NewMemory(), func(c *ledgertest.Call) error {
+			if c.Method == "load" && loads >= 0 {
+				if loads--; loads < 0 {
+					check.NoError(t, record.Revive(c.Ctx, c.Store, c.Key))
+				}
+			}
+			return c.Do()
+		})
+		s, id := begun(t, Options{Model: agenttest.Play(), Store: store})
+		synctest.Wait()
+		loads = 1
+		check.Is(t, s.Retry(t.Context(), "Ada", id), ErrBusy)
+	})
+}
+
 // TestStopSparesTheNextTurn asks the next question when the turn has ended that is to be stopped, and before Stop has seen that.
 func TestStopSparesTheNextTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
