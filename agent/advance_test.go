@@ -236,7 +236,7 @@ func brokenReply(t *testing.T, hooks []agent.Hook, want string) {
 	check.Is(t, err, agent.ErrFailed)
 	records := load(t, store, theRun).Records
 	end := ledger.ChangeOf(records[len(records)-1]).(*ledger.Ended)
-	check.Same(t, "output, and that in the store with its error", []any{got.Output, end.Output, model.ErrorKind(end.ModelError)}, []any{want, want, cut.Kind})
+	check.Same(t, "output, and that in the store with its error", []any{got.Output, end.Output, end.ModelError, model.ErrorInvalid}, []any{want, want, 2, model.ErrorKind(8)})
 	check.Must(t, record.Revive(t.Context(), store, theRun))
 	again := check.Value(a.Resume(t.Context(), theRun))(t)
 	check.Same(t, "the answer after the failure, and messages", []any{again.Output, len(again.Messages)}, []any{"done", 2})

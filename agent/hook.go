@@ -149,6 +149,9 @@ func (r *reply) checkCalls() error {
 
 // beforeTool calls the hooks for a call, and gives the job the arguments that they have changed.
 func (all hooks) beforeTool(ctx context.Context, rec *recorder, j *job) error {
+	if !all.at(hasBeforeTool) {
+		return nil
+	}
 	return all.each(hasBeforeTool, fmt.Sprintf("before tool %q", j.eventCall.Name), func(h Hook) error {
 		c := j.eventCall
 		if err := h.BeforeTool(ctx, &State{&rec.writer.mu, rec.state}, &c); err != nil || c.Arguments == j.eventCall.Arguments {
