@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/prose"
 	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/internal/backoff"
@@ -185,7 +186,20 @@ func (s *Service) openWindow(ctx context.Context, key run.Key, after agent.Posit
 		return nil, goneError(err)
 	}
 	t.countWindow(1)
-	return &window{topic: t, reader: reader, viewCalls: map[string]agent.Position{}}, nil
+	w := &window{topic: t, reader: reader, viewCalls: map[string]agent.Position{}}
+	if err := s.checkExists(ctx, key); err != nil { // a deletion before that did not find the topic
+		s.closeWindow(w)
+		return nil, err
+	}
+	return w, nil
+}
+
+// checkExists returns ErrGone if there is no such conversation in the store.
+func (s *Service) checkExists(ctx context.Context, key run.Key) error {
+	for _, err := range s.o.Store.List(ctx, record.Query{Tenant: key.Tenant, ID: key.ID, Limit: 1}) {
+		return err
+	}
+	return ErrGone
 }
 
 func (s *Service) closeWindow(w *window) {

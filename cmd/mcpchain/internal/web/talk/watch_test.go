@@ -37,6 +37,42 @@ func TestWatchDeleted(t *testing.T) {
 	})
 }
 
+// TestDeletedWhileOpened deletes a conversation at the moment at which a window that comes back has found it: the window is told.
+func TestDeletedWhileOpened(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var remove func()
+		store := ledgertest.Watch(record.NewMemory(), func(c *ledgertest.Call) error {
+			if c.Method != "load" {
+				return c.Do()
+			}
+			err := c.Do()
+			if next := remove; next != nil {
+				remove = nil
+				next()
+			}
+			return err
+		})
+		s, id := begun(t, Options{Model: agenttest.Play(agenttest.Say("hello")), Store: store})
+		watch := func(after agent.Position) (last agent.Position, err error) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			err = s.Watch(ctx, "Ada", id, after, func(batch []Event) error {
+				for _, e := range batch {
+					if e.ID != "" {
+						last = check.Value(agent.ParsePosition(e.ID))(t)
+					}
+				}
+				return nil
+			})
+			return last, err
+		}
+		last, err := watch(agent.Position{})
+		check.Must(t, err)
+		remove = func() { check.NoError(t, s.Delete(t.Context(), "Ada", id)) }
+		check.Is(t, check.Err(watch(last)), ErrGone)
+	})
+}
+
 // listsToo is a store that still lists a run that was just deleted.
 type listsToo struct {
 	record.Store
