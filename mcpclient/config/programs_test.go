@@ -247,14 +247,14 @@ func TestParsePreview(t *testing.T) {
 	cfg, err := config.ParsePreview("mcp.json", []byte(`{"inputs": [], "mcpServers": {
 		"one": {"command": "${KEY}", "args": ["${input:x}", "$${y}", "${Z:-z}"], "env": {"A": "${KEY}"}, "envFile": "/none", "tools": ["t"]},
 		"open": {"type": "${T:-stdio}", "command": "x", "timeout": "${T:-90s}", "revision": "${T:-2025-11-25}", "start": "${T:-lazy}"},
-		"two": {"url": "https://${KEY}/mcp", "headers": {"Authorization": "${KEY:-}"}, "oauth": {"clientId": "c"}},
+		"two": {"url": "https://${KEY}/mcp", "headers": {"Authorization": "$KEY"}, "oauth": {"clientId": "c"}},
 		"bad": {"comand": "x"}, "type": {"type": "x", "command": "x"}, "timeout": {"command": "x", "timeout": "x"},
 		"revision": {"command": "x", "revision": "x"}, "start": {"command": "x", "start": "x"}, "url": {"url": "x"}}}`))
 	check.Must(t, err)
 	want := []mcpclient.Transport{
 		&mcpclient.Command{Path: "${KEY}", Args: []string{"${input:x}", "${y}", "${Z:-z}"}, Env: []string{"A=${KEY}"}},
 		&mcpclient.Command{Path: "x"},
-		&mcpclient.HTTP{URL: "https://${KEY}/mcp", Header: http.Header{"Authorization": {"${KEY:-}"}}},
+		&mcpclient.HTTP{URL: "https://${KEY}/mcp", Header: http.Header{"Authorization": {"$KEY"}}},
 	}
 	for i, w := range want {
 		diff := cmp.Diff(w, cfg[i].Transport)

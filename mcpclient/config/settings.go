@@ -49,7 +49,7 @@ func (s *settings) isUsable() bool { return s.err == nil && s.unsupported == nil
 // isKnown reports whether a text that was read may be checked: in a preview its variables have no
 // values. A preview that refused what [Loader.Load] accepts would hide the server from the person.
 func (s *settings) isKnown(text string) bool {
-	return s.isUsable() && !(s.d.preview && strings.Contains(text, "${"))
+	return s.isUsable() && !(s.d.preview && (strings.Contains(text, "${") || bareVariable.MatchString(text)))
 }
 
 // server reads one server. A mistake goes into its Err and does not affect the others.
