@@ -147,8 +147,8 @@ func (s *source) Catalog(p profile.Profile) *adapter.Catalog {
 	return s.access.noTools.Catalog(p)
 }
 
-// Connect connects to the servers that were not tried for the user, or failed at least a minute ago, concurrently. It
-// uses the token of an earlier sign-in, if there is one. [Access.Status] then has the states.
+// Connect connects to the servers that were not tried for the user, or failed a while ago, concurrently. It uses the
+// token of an earlier sign-in, if there is one. [Access.Status] then has the states.
 func (a *Access) Connect(ctx context.Context, user string) {
 	var all sync.WaitGroup
 	for _, s := range a.opts.Servers {

@@ -128,9 +128,25 @@ func TestConnectAgain(t *testing.T) {
 	isUp.Store(true)
 	a.Connect(t.Context(), "Ada")
 	check.Same(t, "states at once", states(), []State{Ready, Failing})
-	check.Value(a.grant("Ada", "shop"))(t).tried = time.Now().Add(-retryAfter)
+	check.Value(a.grant("Ada", "shop"))(t).retry = time.Now()
 	a.Connect(t.Context(), "Ada")
 	check.Same(t, "states later", states(), []State{Ready, Ready})
+}
+
+// TestSlowFailure has turns wait for a server that hangs for a small part of the time.
+func TestSlowFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := New(Options{Servers: []*config.Server{{Name: "mail", Transport: &mcpclient.HTTP{URL: "https://mail.example.com/mcp"}}}, Store: oauth.NewMemoryStore()})
+		defer a.Close()
+		g := check.Value(a.grant("Ada", "mail"))(t)
+		for took, wait := range map[time.Duration]time.Duration{0: time.Minute, connectTime: retryShare * connectTime} {
+			g.fail(context.DeadlineExceeded, took)
+			time.Sleep(wait - 1)
+			check.Equal(t, "due early", g.isDue(), false)
+			time.Sleep(1)
+			check.Equal(t, "due", g.isDue(), true)
+		}
+	})
 }
 
 // TestStopWhileConnecting has a user stop the turn that connects to a server. The next turn tries again.

@@ -19,10 +19,11 @@ import (
 )
 
 // connectTime bounds connecting to a server, because a user waits for it. After a failure a turn tries again, but not
-// before retryAfter.
+// before retryAfter, and not before retryShare times as long as the attempt took.
 const (
 	connectTime = 20 * time.Second
 	retryAfter  = time.Minute
+	retryShare  = 20
 )
 
 // grant is the authorization of one user at one server, with its connection.
@@ -42,7 +43,7 @@ type grant struct {
 	scopes  []string         // that the token lacks, according to refused calls
 	attempt *attempt         // the sign-in in progress, or nil
 	used    time.Time        // when the grant was last used
-	tried   time.Time        // when it was last tried to connect
+	retry   time.Time        // when a turn tries again to connect to a failing server
 	calls   int              // number of calls in progress
 }
 
@@ -142,7 +143,7 @@ func Unmatched(s adapter.ServerStatus) string {
 func (g *grant) isDue() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.state == Untried || g.state == Failing && time.Since(g.tried) >= retryAfter
+	return g.state == Untried || g.state == Failing && !time.Now().Before(g.retry)
 }
 
 // setState sets the state, and the reason for it.
@@ -150,6 +151,13 @@ func (g *grant) setState(state State, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.state, g.err = state, err
+}
+
+// fail sets the state after an attempt to connect that took a time.
+func (g *grant) fail(err error, took time.Duration) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.state, g.err, g.retry = Failing, err, time.Now().Add(max(retryAfter, retryShare*took))
 }
 
 // toolset returns the tools of the connection, nil if there is none.
@@ -187,9 +195,10 @@ func (g *grant) connect(ctx context.Context) {
 	}
 	limited, cancel := context.WithTimeout(ctx, connectTime)
 	defer cancel()
+	began := time.Now()
 	g.mu.Lock()
 	ends := g.ends
-	g.tried = time.Now()
+	g.retry = began.Add(retryAfter) // also if the turn is stopped meanwhile
 	g.mu.Unlock()
 	servers, _ := adapter.FromConfig([]config.Server{*g.server})
 	tools, err := adapter.Open(limited, servers, g.toolOptions())
@@ -200,7 +209,7 @@ func (g *grant) connect(ctx context.Context) {
 	case err != nil && ctx.Err() != nil:
 	case err != nil:
 		g.access.opts.Logger.Warn("a server of a user cannot be used", "server", g.server.Name, "error", err)
-		g.setState(Failing, err)
+		g.fail(err, time.Since(began))
 	case !g.adopt(tools, ends):
 		_ = tools.Close() // nobody has used it
 	}
