@@ -1,12 +1,19 @@
 package adapter
 
 import (
+	"context"
+	"fmt"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/internal/check"
+	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // namesOf returns the names that models know.
@@ -107,4 +114,151 @@ func TestServerOptions(t *testing.T) {
 	check.That(t, bytes <= 300, "got %d bytes, want the server's bound", bytes)
 	check.Equal(t, "bytes", len(callTool(t, ts, "b__long", "").Text), 5000)
 	check.Equal(t, "the tool by its other name", callTool(t, ts, "a__ails", "").Text, "Error: broken")
+}
+
+// A server that could not list its tools at first is used and watched after a Refresh.
+func TestRefreshOfAServerThatFailed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var e events
+		deaf, l := newListener(t), newListener(t, "a")
+		deaf.listless = true
+		ts := open(t, &Options{Policy: Policy{Start: StartAvailable}, OnChange: e.hear, retryWait: -1},
+			Server{Name: "p", Transport: serving("x", deaf, l)})
+		check.Fails(t, ts.Servers()[0].Err, "a server that lists nothing")
+		check.Must(t, ts.Refresh(t.Context()))
+		check.NoError(t, ts.Servers()[0].Err)
+		wantEvents(t, &e, Event{Server: "p", Kind: ServerAdded, Added: []string{"a"}})
+		l.offer("a", "b")
+		l.tell(t, "tools")
+		wantEvents(t, &e, Event{Server: "p", Kind: ToolsChanged, Added: []string{"b"}})
+		wantTools(t, ts, "a", "b")
+	})
+}
+
+// A callback that does not return does not hide the end of a connection.
+func TestRefreshDespiteACallback(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		first, second := newListener(t, "a"), newListener(t, "b")
+		release := make(chan bool)
+		defer close(release)
+		ts := open(t, nil, Server{
+			Name: "p", Transport: serving("x", first, second),
+			ClientOptions: &mcpclient.Options{OnNotification: func(*mcp.Notification) { <-release }},
+		})
+		check.Must(t, first.send(t, `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}`))
+		synctest.Wait()
+		_ = first.conn.Close()
+		synctest.Wait()
+		check.NoError(t, ts.Refresh(t.Context()))
+		wantTools(t, ts, "b")
+	})
+}
+
+// Two refreshes of a lost server connect to it once.
+func TestRefreshTwiceAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		first := newListener(t, "a")
+		way, gate := serving("x", first, newListener(t, "b"), newListener(t, "c")), make(chan struct{}, 2)
+		gate <- struct{}{}
+		ts := open(t, nil, Server{Name: "p", Transport: transportFunc(func(ctx context.Context) (transport.Conn, error) {
+			<-gate
+			return way.Dial(ctx)
+		})})
+		_ = first.conn.Close()
+		<-ts.Servers()[0].Client.Done()
+		var both sync.WaitGroup
+		for range 2 {
+			both.Go(func() { check.NoError(t, ts.Refresh(t.Context())) })
+		}
+		synctest.Wait() // one of them dials, the other one waits for it
+		close(gate)
+		both.Wait()
+		wantTools(t, ts, "b")
+		check.Equal(t, "connections", way.dials.Load(), 2)
+	})
+}
+
+// A client that restarts its server is left alone until it gives up. The toolset then lists the server's tools.
+func TestRestartedServerIsListedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var e events
+		first, second := newListener(t, "a"), newListener(t, "b")
+		way := serving("x", first, second)
+		opts := &mcpclient.Options{Limits: mcpclient.Limits{Restarts: 5}}
+		ts := open(t, &Options{ClientOptions: opts, OnChange: e.hear, retryWait: -1}, Server{Name: "p", Transport: way})
+		client := ts.Servers()[0].Client
+		_ = first.conn.Close()
+		synctest.Wait()
+		check.Must(t, ts.Refresh(t.Context())) // waits for the restart
+		synctest.Wait()
+		wantTools(t, ts, "b")
+		n := way.dials.Load()
+		check.That(t, ts.Servers()[0].Client == client && n == 2, "got %d connections, want 2 of the same client", n)
+
+		_ = second.conn.Close()
+		time.Sleep(time.Minute) // the client gives up
+		tried := way.dials.Load()
+		check.Is(t, ts.Refresh(t.Context()), errNoDial)
+		check.Equal(t, "connections with another try", way.dials.Load(), tried+1)
+	})
+}
+
+// A legacy server may announce changes of its tools without declaring them, even if it has a
+// subscription to its prompts. OnNotification gets them, too.
+func TestAnnouncementsThatAreNotDeclared(t *testing.T) {
+	for _, capabilities := range []string{`{"tools":{"listChanged":true}}`, `{"tools":{}}`, `{"tools":{},"prompts":{"listChanged":true}}`} {
+		synctest.Test(t, func(t *testing.T) {
+			tools := "[]"
+			transport, conn := scriptedBy(t, func(method string) string {
+				if method == "tools/list" {
+					return `{"tools":` + tools + `}`
+				}
+				return `{"protocolVersion":"2025-11-25","capabilities":` + capabilities + `,"serverInfo":{"name":"s","version":"1"}}`
+			})
+			heard, opts := 0, legacy
+			opts.OnNotification = func(*mcp.Notification) { heard++ }
+			ts := open(t, &Options{ClientOptions: &opts}, Server{Name: "p", Transport: transport})
+			synctest.Wait()
+			tools = `[{"name":"a","inputSchema":{"type":"object"}}]`
+			check.Must(t, conn.Send(t.Context(), []byte(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)))
+			synctest.Wait()
+			wantTools(t, ts, "a")
+			check.Equal(t, "notices for the host", heard, 1)
+		})
+	}
+}
+
+// OnChange gets events one at a time, in the order of the changes, and may use the toolset. Close waits for it, for a
+// limited time.
+func TestOnChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newListener(t, "a")
+		var ts *Toolset
+		var all []string
+		ts = open(t, &Options{OnChange: func(e Event) {
+			if len(all) == 0 {
+				l.offer("c")
+				check.Must(t, ts.Refresh(t.Context())) // adds an event
+				time.Sleep(time.Minute)
+			}
+			all = append(all, fmt.Sprint(e.Added, e.Removed))
+			if len(all) == 3 {
+				time.Sleep(time.Second)
+				check.Must(t, ts.Close())
+				all = append(all, "closed")
+			}
+		}}, Server{Name: "p", Transport: l.way})
+		l.offer("b")
+		check.Must(t, ts.Refresh(t.Context()))
+		check.Same(t, "events that Refresh waits for", all, []string{"[b] [a]", "[c] [b]"})
+		l.offer("d")
+		l.tell(t, "tools")
+		synctest.Wait()
+		start := time.Now()
+		check.Must(t, ts.Close())
+		check.Equal(t, "Close waits", time.Since(start), onChangeWait)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		check.Same(t, "events", all, []string{"[b] [a]", "[c] [b]", "[d] [c]", "closed"})
+	})
 }
