@@ -3,7 +3,10 @@ package lifecycle
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"runtime"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -114,4 +117,125 @@ func TestSleep(t *testing.T) {
 		check.Equal(t, "at the end", l.Sleep(t.Context(), time.Minute), errClosed)
 		check.Equal(t, "slept", time.Since(start), time.Second)
 	})
+}
+
+// Callbacks run in their order. Beyond the bounds the oldest is dropped, a panic ends no
+// other, and what waits when the client closes is not run.
+func TestCallbackQueue(t *testing.T) {
+	const maxBytes = 1 << 20
+	for name, test := range map[string]struct {
+		limit, size int
+		close       bool
+		want        []int
+	}{
+		"all":          {limit: 5, want: []int{0, 1, 2, 3, 4}},
+		"too many":     {limit: 2, want: []int{0, 3, 4}},
+		"too large":    {limit: 5, size: maxBytes / 3, want: []int{0, 2, 3, 4}},
+		"one is kept":  {limit: 5, size: 2 * maxBytes, want: []int{0, 4}},
+		"closed early": {limit: 5, close: true, want: []int{0}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inLife(t, func(t *testing.T, l *Lifecycle) {
+				q := NewCallbackQueue(l, test.limit, maxBytes, silent)
+				var got []int
+				for i := range 5 {
+					q.Add(func() {
+						got = append(got, i)
+						time.Sleep(time.Second)
+						if i%2 == 1 {
+							runtime.Goexit() // as t.FailNow does
+						}
+						panic("oops")
+					}, test.size)
+					if i == 0 {
+						time.Sleep(time.Millisecond) // it runs
+					}
+				}
+				if !test.close {
+					time.Sleep(time.Minute)
+				}
+				l.Close(func() {}, func() error { return nil })
+				<-l.Done()
+				q.Add(func() { t.Error("run after the end") }, 1)
+				check.Same(t, "", got, test.want)
+				check.That(t, len(q.queue) == 0 && q.bytes == 0, "got %d waiting callbacks, %d bytes, after the end", len(q.queue), q.bytes)
+			})
+		})
+	}
+}
+
+// A drop is reported at the first and when nothing waits any more.
+func TestDropCount(t *testing.T) {
+	d := dropCount{count: 1}
+	got := []int{d.report(false)}
+	d.count = 5
+	got = append(got, d.report(false), d.report(true), d.report(true))
+	d.count = 2
+	check.Same(t, "", append(got, d.report(false)), []int{1, 0, 5, 0, 2})
+}
+
+// So many messages are sent at the same time, each within its time, and no more than
+// fit the queue. What fails is told, but not that the client is closed. A sender that ends its
+// goroutine ends no other, and a second Finish changes nothing.
+func TestSendQueue(t *testing.T) {
+	inLife(t, func(t *testing.T, l *Lifecycle) {
+		s, start := NewSendQueue(l, silent), time.Now()
+		var sent, failed atomic.Int32
+		const all = maxSending + maxQueue
+		for i := range all + 1 {
+			if i == maxSending {
+				synctest.Wait() // these are being sent
+			}
+			s.Add(Message{
+				Send: func(ctx context.Context) error {
+					<-ctx.Done()
+					if sent.Add(1); i%4 == 0 {
+						runtime.Goexit()
+					}
+					return []error{nil, errClosed, fmt.Errorf("send: %w", errClosed), ctx.Err()}[i%4]
+				},
+				OnError: func(err error) {
+					failed.Add(1)
+					check.Is(t, err, context.DeadlineExceeded)
+				},
+			})
+		}
+		time.AfterFunc(time.Second, func() { s.Finish(time.Hour) })
+		s.Finish(time.Hour)
+		check.Equal(t, "it took", time.Since(start), SendTimeout*all/maxSending)
+		check.Equal(t, "sent", sent.Load(), all)
+		check.Equal(t, "failed", failed.Load(), all/4)
+		s.Add(Message{Send: func(context.Context) error { t.Error("sent after the last"); return nil }})
+		time.Sleep(time.Second)
+	})
+}
+
+// What is being sent ends with the client, and finish with its time. What is added later is dropped.
+func TestSendQueueEnds(t *testing.T) {
+	inLife(t, func(t *testing.T, l *Lifecycle) {
+		s, ended := NewSendQueue(l, silent), make(chan error, 1)
+		m := Message{
+			Send:    func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() },
+			OnError: func(err error) { ended <- err },
+		}
+		s.Add(m)
+		start := time.Now()
+		s.Finish(time.Second)
+		l.Close(func() {}, func() error { return nil })
+		check.Is(t, <-ended, context.Canceled)
+		check.Equal(t, "Finish and the end of the message took", time.Since(start), time.Second)
+		<-l.Done()
+		unfinished := NewSendQueue(l, silent)
+		unfinished.Add(m)
+		check.Equal(t, "messages that wait after the end", len(unfinished.queue), 0)
+	})
+}
+
+func TestSlots(t *testing.T) {
+	s := NewSlots(1)
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	check.Equal(t, "slots", [3]bool{s.TryAcquire(), s.TryAcquire(), s.Acquire(over, nil)}, [3]bool{true, false, false})
+	s.Release()
+	check.Equal(t, "slot that was released", s.Acquire(t.Context(), nil), true)
 }
