@@ -114,8 +114,7 @@ func TestBounds(t *testing.T) {
 	if n := strings.Count(got, "user:\n"); n != maxParts || !strings.HasSuffix(got, "\n(3 more parts are not shown)") {
 		t.Errorf("got %d parts and %q, want %d", n, got[max(0, len(got)-100):], maxParts)
 	}
-	if n := strings.Count(got, "x"); n > maxWhole {
-		t.Errorf("got %d characters of the server, want %d at most", n, maxWhole)
-	}
+	n := strings.Count(got, "x")
+	check.That(t, n <= maxWhole, "got %d characters of the server, want %d at most", n, maxWhole)
 	check.Contains(t, "parts behind the bound", got, "  …\n  (2000 more characters are not shown)")
 }

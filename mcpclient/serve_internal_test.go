@@ -34,9 +34,8 @@ func TestAbandonedTellsRejectionOnly(t *testing.T) {
 	met := fmt.Errorf("look up: %w: %w: %w", ErrClosed, context.DeadlineExceeded, &mcp.RPCError{Code: 1})
 	for _, err := range []error{met, fmt.Errorf("%w: %w", mcp.ErrRejected, met)} {
 		got := unansweredError("sampling/createMessage", err)
-		if _, rpc := errors.AsType[*mcp.RPCError](got); rpc || errors.Is(got, ErrClosed) || errors.Is(got, context.DeadlineExceeded) {
-			t.Errorf("got %v, which is what the handler met", got)
-		}
+		_, rpc := errors.AsType[*mcp.RPCError](got)
+		check.That(t, !rpc && !errors.Is(got, ErrClosed) && !errors.Is(got, context.DeadlineExceeded), "got %v, which is what the handler met", got)
 		check.Equal(t, "rejected", errors.Is(got, mcp.ErrRejected), errors.Is(err, mcp.ErrRejected))
 		check.Text(t, got, err.Error())
 	}

@@ -81,9 +81,8 @@ func TestSignInRefreshRestartStepUp(t *testing.T) {
 	step("restart and refresh", n.run("-store", dir), `add_note: A tool.\x1b[2J`, 1, 1)
 	expire(t)
 	step("step up", n.run("-store", dir, "-call", "add_note"), "add_note done", 2, 2)
-	if got := n.SignIns()[1]; !strings.Contains(got, "notes%3Aread") || !strings.Contains(got, "notes%3Awrite") {
-		t.Errorf("asked for %q, want both scopes", got)
-	}
+	got := n.SignIns()[1]
+	check.That(t, strings.Contains(got, "notes%3Aread") && strings.Contains(got, "notes%3Awrite"), "asked for %q, want both scopes", got)
 	expire(t)
 	step("refresh what was extended", n.run("-store", dir, "-call", "add_note"), "add_note done", 1, 2)
 	n.run("-store", dir, "-sign-out")

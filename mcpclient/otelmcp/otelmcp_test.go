@@ -201,14 +201,12 @@ func TestFailures(t *testing.T) {
 				span := r.span("tools/call a")
 				got := text(span.Attributes)
 				for key, want := range map[string]string{"error.type": test.kind, "rpc.response.status_code": test.code} {
-					if has := strings.Contains(got, key+"="); has != (want != "") || has && !strings.Contains(got+" ", key+"="+want+" ") {
-						t.Errorf("got %s, want %s=%s", got, key, want)
-					}
+					has := strings.Contains(got, key+"=")
+					check.That(t, has == (want != "") && (!has || strings.Contains(got+" ", key+"="+want+" ")), "got %s, want %s=%s", got, key, want)
 				}
 				check.Equal(t, "status of a failure", span.Status.Code == codes.Error, test.kind != "")
-				if said := fmt.Sprint(span.Status, span.Events, got); span.Status.Description != "" || strings.Contains(said, "secret") {
-					t.Errorf("got %s, want nothing that the server said", said)
-				}
+				said := fmt.Sprint(span.Status, span.Events, got)
+				check.That(t, span.Status.Description == "" && !strings.Contains(said, "secret"), "got %s, want nothing that the server said", said)
 				want := "gen_ai.operation.name=execute_tool gen_ai.tool.name=a mcp.method.name=tools/call mcp.protocol.version=2026-07-28"
 				if kind := cmp.Or(test.measured, test.kind); kind != "" {
 					want = "error.type=" + kind + " " + want

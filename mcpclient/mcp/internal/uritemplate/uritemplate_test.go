@@ -74,9 +74,8 @@ func FuzzExpand(f *testing.F) {
 		most := 3*len(template)*(len(value)+2) + 3
 		check.That(t, len(uri) <= most, "%q expands to %d bytes, want at most %d", template, len(uri), most)
 		for i := range len(uri) {
-			if c := uri[i]; c <= ' ' || c >= 0x7f || strings.IndexByte(`"<>\^{|}`+"`", c) >= 0 {
-				t.Fatalf("%q expands to %q, which has %q", template, uri, c)
-			}
+			c := uri[i]
+			check.Require(t, c > ' ' && c < 0x7f && strings.IndexByte(`"<>\^{|}`+"`", c) < 0, "%q expands to %q, which has %q", template, uri, c)
 		}
 		if err == nil && !strings.Contains(template, "{") && utf8.ValidString(template) && !strings.Contains(template, "%") {
 			got, err := url.PathUnescape(uri)
@@ -84,8 +83,7 @@ func FuzzExpand(f *testing.F) {
 		}
 		alone, err := Expand("{a}", values)
 		check.That(t, len(alone) <= MaxExpansion, "got %d bytes", len(alone))
-		if got, unescapeErr := url.PathUnescape(alone); err == nil && (unescapeErr != nil || got != value) {
-			t.Errorf("%q expands to %q, which is %q (%v)", value, alone, got, unescapeErr)
-		}
+		got, unescapeErr := url.PathUnescape(alone)
+		check.That(t, err != nil || unescapeErr == nil && got == value, "%q expands to %q, which is %q (%v)", value, alone, got, unescapeErr)
 	})
 }
