@@ -74,9 +74,7 @@ func TestPinAtFirstUse(t *testing.T) {
 // No profile changes the texts of a tool: the model gets what a person reviewed or pinned.
 func TestTextsOfToolsAreUnchanged(t *testing.T) {
 	const text = "do \x1b[2J\u0085\u202e\u200b\U000e0041 it"
-	encode := func(v any) string {
-		return string(check.Value(json.Marshal(v))(t))
-	}
+	encode := func(v any) string { return string(check.Value(json.Marshal(v))(t)) }
 	word := encode(text)
 	def := &mcp.Tool{Name: "f", Description: text, InputSchema: json.RawMessage(
 		`{"type":"object","properties":{"a":{"type":"string","description":` + word + `,"enum":[` + word + `]}},"required":["a"]}`)}

@@ -450,7 +450,5 @@ func TestShortSecretsStay(t *testing.T) {
 		}
 		e := wantError[*mcp.RPCError](t, check.Err(c.CallTool(t.Context(), "a", nil)))
 		check.That(t, e.Message == "1 name" && string(e.Data) == data, "got %q with %s, want it as the server sent it", e.Message, e.Data)
-	}, func(h *mcpclient.HTTP) {
-		h.Token, h.Client.Transport = token, sessionID(h.Client.Transport, "1")
-	})
+	}, func(h *mcpclient.HTTP) { h.Token, h.Client.Transport = token, sessionID(h.Client.Transport, "1") })
 }
