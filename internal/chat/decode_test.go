@@ -3,10 +3,15 @@ package chat
 import (
 	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/mcpchain/mcpchain/internal/check"
 )
@@ -102,5 +107,141 @@ func FuzzCost(f *testing.F) {
 		check.That(t, cost <= most, "%d bytes cost %d bytes of memory, want at most %d", len(body), cost, most)
 		check.That(t, d.reread <= 2*len(body), "%d of %d bytes were read again, want each once or twice", d.reread, len(body))
 		check.That(t, !bytes.Contains(body, []byte("\x00")) || d.Err() != nil, "a control character was taken")
+	})
+}
+
+// A thought in tags at the beginning of the text is reasoning, however it comes; tags elsewhere are text.
+func TestThoughtsInTags(t *testing.T) {
+	for _, tt := range []struct{ url, content, finish, reasoning, text string }{
+		{local, "<think>Hm <b>.</think>\n\n Hello <think>", "stop", "Hm <b>.", "Hello <think>"},
+		{local, "<think></think>Hello", "stop", "", "Hello"},
+		{local, "Hello <think>Hm.</think>", "stop", "", "Hello <think>Hm.</think>"},
+		{local, "<thin", "stop", "", "<thin"},
+		{local, "<think>Hm.</th", "length", "Hm.</th", ""},
+		{local, "<think> is a tag.", "stop", "", "<think> is a tag."},
+		{openAI, "<think>Hm.</think>Hello", "stop", "", "<think>Hm.</think>Hello"},
+	} {
+		quoted := func(text string) string { return fmt.Sprintf(`{"content":%q}`, text) }
+		forms := map[string][]string{"whole": {`{"choices":[{"message":` + quoted(tt.content) + `,"finish_reason":"` + tt.finish + `"}]}`}}
+		for _, size := range []int{1, 3, 9} {
+			form := fmt.Sprint("pieces of ", size)
+			for rest := tt.content; rest != ""; rest = rest[min(size, len(rest)):] {
+				forms[form] = append(forms[form], chunk(quoted(rest[:min(size, len(rest))]), ""))
+			}
+			forms[form] = append(forms[form], chunk("{}", tt.finish))
+		}
+		for form, lines := range forms {
+			var text, reasoning strings.Builder
+			add := func(b *strings.Builder) func(string) error {
+				return func(piece string) error { b.WriteString(piece); return nil }
+			}
+			got := check.Value(newHost(t, streaming(lines...)).client(t, tt.url, nil).Stream(t.Context(), hello(), Deltas{Text: add(&text), Reasoning: add(&reasoning)}))(t)
+			check.That(t, got.Text == tt.text && got.Reasoning == tt.reasoning, "%q, %s: got %q and the thought %q", tt.content, form, got.Text, got.Reasoning)
+			isOpen := strings.HasPrefix(tt.content, "<think> is") // it was shown as a thought
+			check.That(t, isOpen || text.String() == tt.text && reasoning.String() == tt.reasoning, "%q, %s: shown %q and %q", tt.content, form, &text, &reasoning)
+		}
+	}
+}
+
+// Any answer of a host causes no panic, and gives either an *Error or a valid Reply.
+func fuzzReply(f *testing.F, contentType string) {
+	f.Fuzz(func(t *testing.T, body []byte) {
+		doer := doerFunc(func(r *http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {contentType}}, Body: io.NopCloser(bytes.NewReader(body))}, nil
+		})
+		c := newClient(t, openAI, doer, &Options{Retries: -1})
+		r := hello()
+		r.Stop = []string{"STOP", "###"}
+		var streamed strings.Builder
+		reply, err := c.Stream(t.Context(), r, Deltas{Text: func(s string) error { streamed.WriteString(s); return nil }})
+		if err != nil {
+			failure, ok := errors.AsType[*Error](err)
+			check.Require(t, ok && utf8.ValidString(failure.Error()) && len(failure.Message) <= maxQuoted+len("…"),
+				"got %T: %q, want an *Error of bounded text", err, err)
+			return
+		}
+		check.That(t, reply.Model != "" && streamed.String() == reply.Text,
+			"got model %q, text %q and pieces %q, want a model and the same twice", reply.Model, reply.Text, streamed.String())
+		check.That(t, utf8.ValidString(reply.Text+reply.Reasoning+reply.Refusal), "got %+v, want valid UTF-8", reply)
+		check.That(t, !strings.Contains(reply.Text, "STOP") && !strings.Contains(reply.Text, "###"), "a stop sequence is in %q", reply.Text)
+		ids := map[string]bool{}
+		for _, call := range reply.ToolCalls {
+			check.That(t, utf8.ValidString(call.Arguments) && call.ID != "" && call.Name != "" && call.Arguments != "" && !ids[call.ID],
+				"got the call %+v among %+v", call, reply.ToolCalls)
+			ids[call.ID] = true
+		}
+	})
+}
+
+func FuzzReply(f *testing.F) {
+	for _, s := range []string{
+		plainAnswer, `{"error":"x"}`, `[{"error":{"code":400}}]`, `{"choices":[{"message":{"content":[{"type":"text","text":"STOP"}]}}]}`,
+		`{"choices":[{"message":{"tool_calls":[{"id":"a","function":{"name":"f","arguments":{}}},{"id":"a","function":{"name":"f"}}]},"finish_reason":"length"}]}`,
+		`{"choices":[{"finish_reason":"error"}],"usage":{"prompt_tokens":1e99}}`, `<html>`, `null`, ``,
+	} {
+		f.Add([]byte(s))
+	}
+	fuzzReply(f, "application/json")
+}
+
+func FuzzStream(f *testing.F) {
+	for _, s := range []string{
+		chunk(`{"content":"ST"}`, "") + "\n\n" + chunk(`{"content":"OP"}`, "stop") + "\n\ndata: [DONE]\n\n",
+		callDelta(`{"index":0,"id":"a","function":{"name":"f","arguments":"{"}},{"index":0,"id":"b","function":{"name":"f"}}`) + "\n\n" + chunk(`{}`, "tool_calls") + "\n\n",
+		callDelta(`{"function":{"name":"f"}}`) + "\n\n" + callDelta(`{"function":{"arguments":"{}"}}`) + "\n\n" + chunk(`{}`, "length") + "\n\n",
+		callDelta(`{"index":0,"function":{"name":"f","arguments":"{}"}},{"index":0,"function":{"name":"f"}},{"index":0,"id":"r","function":{"arguments":"{"}}`) + "\n\n" + chunk(`{}`, "stop") + "\n\n",
+		chunk(`{"content":"a\ud83d"}`, "") + "\n\n" + `data: {"choices":[{"message":{"content":"\ude00"},"finish_reason":"stop"}]}` + "\n\n",
+		"{\"error\":\n{\"message\":\"x\"}}\n", plainAnswer,
+		"event: error\ndata: {}\n\n", ": comment\n\ndata: x\n\n",
+	} {
+		f.Add([]byte(s))
+	}
+	fuzzReply(f, "text/event-stream")
+}
+
+// A text in two pieces is whole in the end, wherever it is cut.
+func FuzzPieces(f *testing.F) {
+	for _, s := range []string{"plain", "a😀b", "\n\"\\\b\f\r\t\u2028<&>", "\xff\xed\xa0\xbd\xed\xb8\x80", "\xf0\x9f"} {
+		f.Add(s, 1)
+		f.Add(s, 3)
+	}
+	f.Fuzz(func(t *testing.T, s string, cut int) {
+		quoted := check.Value(json.Marshal(s))(t)
+		var want string
+		check.Must(t, json.Unmarshal(quoted, &want))
+		check.Equal(t, quoted, unquote(quoted), want)
+		joined := func(a, b string) string {
+			var p wellFormedPieces
+			first, second := p.write(a), p.write(b)
+			check.That(t, utf8.ValidString(first) && utf8.ValidString(second), "got the pieces %q and %q, want valid UTF-8", first, second)
+			return first + second + p.flush()
+		}
+		within := max(0, min(cut, len(s)))
+		got := joined(s[:within], s[within:])
+		check.That(t, utf8.ValidString(got) && (!utf8.ValidString(s) || got == s), "%q cut at %d: got %q", s, within, got)
+		units := utf16.Encode([]rune(want))
+		escaped := func(units []uint16) []byte {
+			out := []byte{'"'}
+			for _, u := range units {
+				out = fmt.Appendf(out, `\u%04x`, u)
+			}
+			return append(out, '"')
+		}
+		within = max(0, min(cut, len(units)))
+		got = joined(unquote(escaped(units[:within])), unquote(escaped(units[within:])))
+		check.That(t, got == want, "%q cut at unit %d: got %q", want, within, got)
+	})
+}
+
+func FuzzErrorBody(f *testing.F) {
+	for _, s := range []string{
+		`{"error":{"message":"m","code":"c"}}`, `{"error":"m"}`, `[{"error":{}}]`, `{"detail":[{"loc":["a",1],"msg":"m"}]}`,
+		`{"error":{"error":{"error":{"error":{"message":"deep"}}}}}`, `<title>x`, "",
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		parseErrorBody("application/json", body)
+		parseErrorBody("text/html", body)
 	})
 }
