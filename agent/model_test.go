@@ -3,13 +3,18 @@ package agent_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/compact"
 	"github.com/mcpchain/mcpchain/agent/model"
+	"github.com/mcpchain/mcpchain/agent/openaimodel"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/check"
+	"github.com/mcpchain/mcpchain/price"
 )
 
 // streams answers in pieces when it is asked to stream.
@@ -92,4 +97,107 @@ func TestModelSettings(t *testing.T) {
 func TestModelNamesItself(t *testing.T) {
 	model := play(changed(says("x"), func(r *model.Response) { r.Message.Model = "m-1-2026" })).called("m-1")
 	check.Equal(t, "model", eventOf[*agent.ModelEnd](t, newAgent(t, model, nil)).Model, "m-1-2026")
+}
+
+// The next model is asked if one cannot answer, and only if nothing was shown.
+func TestFallback(t *testing.T) {
+	fails := func(kind model.ErrorKind, shown string) step {
+		return shows(shown, breaks(&model.Error{Kind: kind, Retried: true, Err: errors.New("sorry")}))
+	}
+	for name, tt := range map[string]struct {
+		first step
+		next  bool
+	}{
+		"overloaded": {fails(model.ErrorRateLimit, ""), true}, "unreachable": {fails(model.ErrorUnavailable, ""), true},
+		"key refused": {fails(model.ErrorAuth, ""), true}, "no such model": {fails(model.ErrorNotFound, ""), true},
+		"after a text": {fails(model.ErrorUnavailable, "He"), false}, "too late": {fails(model.ErrorTimeout, ""), false},
+		"refused content": {fails(model.ErrorRefused, ""), false}, "invalid": {fails(model.ErrorInvalid, ""), false},
+		"it answers": {says("hello"), false},
+	} {
+		synctestRun(t, name, func(t *testing.T) {
+			first, second := play(tt.first).as(model.Info{Name: "a"}), play(uses(toolCall("1", "x", "{}")), says("hello")).as(model.Info{Name: "b"})
+			got, err := newAgent(t, agent.Fallback(first, second), nil).Run(t.Context(), human("go"))
+			if !tt.next {
+				answered := name == "it answers"
+				check.That(t, answered == (err == nil) && len(second.prompts()) == 0 && (!answered || len(got.Warnings) == 0), "got %v after %d calls of the second model", err, len(second.prompts()))
+				return
+			}
+			check.Must(t, err)
+			// The run stays with the model that answers.
+			check.Same(t, "answer, whose it is, and the calls of both",
+				[]any{got.Output, got.Messages[1].Model, len(first.prompts()), len(second.prompts())}, []any{"hello", "b", 1, 2})
+			told := warningsOf(got)
+			check.That(t, len(told) == 1 && strings.Contains(told[0], "a failed and b is asked: sorry"), "got the warnings %q", told)
+		})
+	}
+}
+
+// Each change of the model is reported, with what the model itself reports; if all fail, the run's error has each
+// failure. The model that has answered before is asked first the next time.
+func TestFallbackOfAll(t *testing.T) {
+	down := func(why string) step {
+		return breaks(&model.Error{Kind: model.ErrorUnavailable, Retried: true, Err: errors.New(why)})
+	}
+	warns := changed(says("hello"), func(r *model.Response) { r.Warning = "an option was left out" })
+	a, b := play(down("a is down"), says("a is back")).called("a"), play(uses(toolCall("1", "x", "{}")), down("b is down")).called("b")
+	got := mustRun(t, newAgent(t, agent.Fallback(a, b), nil), human("go"))
+	check.Same(t, "answer, and warnings", []any{got.Output, len(warningsOf(got))}, []any{"a is back", 2})
+	none, poor := play(down("no key")).called("a"), play(down("no money")).called("b")
+	check.Same(t, "warnings", warningsOf(mustRun(t, newAgent(t, agent.Fallback(none, poor, play(warns).called("c")), nil), human("go"))), []string{
+		"the model a failed and b is asked: no key; the model b failed and c is asked: no money; an option was left out",
+	})
+	_, err := newAgent(t, agent.Fallback(none, poor, play(down("no network"))), nil).Run(t.Context(), human("go"))
+	check.Text(t, err, "no network; before that, the model a failed and b is asked: no key; the model b failed and 3 is asked: no money")
+}
+
+// Under a limit that leaves enough, each model keeps its own bound of a reply: that of another may be more than it has.
+func TestFallbackUnderALimit(t *testing.T) {
+	down := breaks(&model.Error{Kind: model.ErrorUnavailable, Retried: true, Err: errors.New("down")})
+	for limit, most := range map[int64]int{1_000_000: 0, 2000: 2000} {
+		large, small := play(down).as(model.Info{Name: "a", MaxTokens: 5000}), play(using(says("hello"), 10, 5)).called("b")
+		mustRun(t, newAgent(t, agent.Fallback(large, small), &agent.Options{Limits: run.Limits{Tokens: limit}}), human("go"))
+		got := small.prompts()[0].Request.MaxTokens
+		check.That(t, got <= most && (got > 0) == (most > 0), "limit %d: got the bound %d, want at most %d", limit, got, most)
+	}
+}
+
+// Several models are described by what all of them take, and each needs a price.
+func TestFallbackInfo(t *testing.T) {
+	yes, images := func(bool) bool { return true }, func(mime string) bool { return mime == "image/png" }
+	first := play(says("x")).as(model.Info{Name: "m-1", Profile: "anthropic", Window: 200, MaxTokens: 5, Formats: yes})
+	second := play(says("x")).as(model.Info{Name: "other", Profile: "openai", Window: 100, MaxTokens: 7, Media: images, ToolsErr: errors.New("no tools")})
+	got := agent.Fallback(first, second).Info()
+	check.That(t, got.Name == "m-1" && got.Profile == "anthropic" && got.Window == 100 && got.MaxTokens == 7 && got.ToolsErr != nil && slices.Equal(got.OtherNames, []string{"other"}) && !got.Formats(false) && got.Media("image/png") && !got.Media("image/gif"),
+		"got %+v", got)
+	func() {
+		defer func() { check.Contains(t, "the panic", fmt.Sprint(recover()), "model 2 is a nil *openaimodel.Model") }()
+		agent.Fallback(first, (*openaimodel.Model)(nil))
+	}()
+	limits := run.Limits{Cost: map[string]int64{"USD": 1000}}
+	check.Text(t, check.Err(agent.New(agent.Fallback(first, second), &agent.Options{Model: agent.ModelSettings{Prices: prices}, Limits: limits})),
+		`"other" has no price`)
+}
+
+// A reply costs what its own model costs, also if the host gives it a dated name or another one, and whatever the order
+// of the models.
+func TestFallbackCost(t *testing.T) {
+	table := &price.Table{Date: "2026-11-22", Models: []price.Price{
+		{Model: "m", Currency: "USD", Input: 9_000_000, Output: 9_000_000}, {Model: "m-small", Currency: "USD", Input: 1_000_000, Output: 2_000_000},
+	}}
+	down := play(breaks(&model.Error{Kind: model.ErrorAuth, Err: errors.New("no key")})).called("m")
+	small := func(replies string) agent.Model {
+		return play(changed(counted(says("hello")), func(r *model.Response) { r.Message.Model = replies })).called("m-small")
+	}
+	dated, deployed := small("m-small-2026-10-01"), small("vendor-9b")
+	for _, models := range [][]agent.Model{{down, dated}, {dated, down}, {down, deployed}, {down, agent.Fallback(down, deployed)}} {
+		got := mustRun(t, newAgent(t, agent.Fallback(models...), &agent.Options{Model: agent.ModelSettings{Prices: table}, Limits: run.Limits{Cost: map[string]int64{"USD": 1_000_000}}}), human("go"))
+		check.Equal(t, "cost, that of the small model", got.Usage.Cost["USD"], 200)
+		compactor := compact.Summarize(agent.Fallback(models...), &compact.Options{Window: 1000, KeepTurns: 1, Prices: table})
+		history := []run.Message{run.Text(run.RoleUser, "go")}
+		for range 10 {
+			history = append(history, run.Text(run.RoleAssistant, strings.Repeat("x", 1000)))
+		}
+		short, err := compactor(t.Context(), history, compact.Budget{})
+		check.That(t, err == nil && short.Usage.Cost["USD"] == 200, "got a summary for %+v, %v, want the cost of the small model", short, err)
+	}
 }

@@ -96,3 +96,116 @@ func TestRollbackIsBounded(t *testing.T) {
 		check.Equal(t, "connections are kept", db.Stats().OpenConnections, 0)
 	})
 }
+
+// commits returns a group whose commits wait to be released, and the size of each.
+func commits() (g *group, sizes *[]int, next chan error) {
+	g, sizes, next = &group{}, new([]int), make(chan error)
+	g.commit = func(ctx context.Context, batch []*waiter) {
+		*sizes = append(*sizes, len(batch))
+		err := <-next
+		for _, w := range batch {
+			if w.err = w.change(ctx, nil); err != nil {
+				w.err = err
+			}
+		}
+	}
+	return g, sizes, next
+}
+
+func nothing(context.Context, *tx) error { return nil }
+
+// TestGroup checks that changes that arrive during a commit share the next one.
+func TestGroup(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, sizes, next := commits()
+		const n = 1 + maxGroup + 7
+		errs := make(chan error, n)
+		for i := range n {
+			go func() { errs <- g.do(t.Context(), false, nothing) }()
+			if i == 0 {
+				synctest.Wait()
+			}
+		}
+		synctest.Wait()
+		errLost := errors.New("lost")
+		for _, err := range []error{nil, errLost, nil} {
+			next <- err
+			synctest.Wait()
+		}
+		failed := 0
+		for range n {
+			if err := <-errs; err == errLost {
+				failed++
+			} else if err != nil {
+				t.Error(err)
+			}
+		}
+		check.Same(t, "commits", *sizes, []int{1, maxGroup, 7})
+		check.That(t, failed == maxGroup && !g.isActive && len(g.queue) == 0,
+			"got %d failures, and %d changes left, want %d and none", failed, len(g.queue), maxGroup)
+	})
+}
+
+// TestGroupOfEndedContexts takes a change out of the queue while it waits, but not once it is being committed.
+func TestGroupOfEndedContexts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, sizes, next := commits()
+		ctx, cancel := context.WithCancel(t.Context())
+		made := 0
+		count := func(ctx context.Context, _ *tx) error { made++; return ctx.Err() }
+		errs := make(chan error, 3)
+		for _, ctx := range []context.Context{ctx, ctx, t.Context()} {
+			go func() { errs <- g.do(ctx, false, count) }()
+			synctest.Wait()
+		}
+		cancel()
+		check.Is(t, <-errs, context.Canceled, "the change in the queue")
+		for range 2 {
+			next <- nil
+			check.NoError(t, <-errs)
+		}
+		check.That(t, len(*sizes) == 2 && made == 2, "got %d changes in commits of %d, want 2 in 2", made, *sizes)
+	})
+}
+
+// A commit that panics fails its changes, and the next one is made.
+func TestGroupAfterPanic(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, release, calls := &group{}, make(chan struct{}), 0
+		g.commit = func(_ context.Context, batch []*waiter) {
+			if calls++; calls == 2 {
+				panic("of the driver")
+			}
+			<-release
+			for _, w := range batch {
+				w.err = nil
+			}
+		}
+		errs := make(chan error, 3)
+		for i := range 3 { // the first commits alone, and the others share the commit that panics
+			go func() {
+				defer func() {
+					if recover() != nil {
+						errs <- errPanicked
+					}
+				}()
+				errs <- g.do(t.Context(), false, nothing)
+			}()
+			if i == 0 {
+				synctest.Wait()
+			}
+		}
+		synctest.Wait()
+		close(release)
+		synctest.Wait()
+		failed := 0
+		for range 3 {
+			if errors.Is(<-errs, errPanicked) {
+				failed++
+			}
+		}
+		if err := g.do(t.Context(), false, nothing); failed < 2 || err != nil || g.isActive {
+			t.Errorf("got %d failures, then %v, active %v", failed, err, g.isActive)
+		}
+	})
+}
