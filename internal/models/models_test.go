@@ -107,10 +107,7 @@ func TestKeysStayAtTheirHosts(t *testing.T) {
 		{"-model plain -model-api chat", all, "", "", true},
 		{"-model chat", map[string]string{"OPENAI_API_KEY": "o", "ANTHROPIC_API_KEY": "a"}, "", "https://gateway/v1", false},
 	} {
-		set := flag.NewFlagSet("test", flag.ContinueOnError)
-		f := models.Declare(set, func(name string) string { return tt.env[name] })
-		check.Must(t, set.Parse(strings.Fields(tt.args+" -models "+path)))
-		if err := f.Complete(); (err != nil) != tt.fails || f.Model.Key != tt.key || f.Model.BaseURL != tt.base {
+		if f, err := complete(tt.args+" -models "+path, tt.env); (err != nil) != tt.fails || f.Model.Key != tt.key || f.Model.BaseURL != tt.base {
 			t.Errorf("%s: got key %q at %q, %v; want %q at %q", tt.args, f.Model.Key, f.Model.BaseURL, err, tt.key, tt.base)
 		}
 	}
@@ -167,7 +164,7 @@ func TestClaudeOfTheEnvironment(t *testing.T) {
 		{"-model m -base-url " + base, "", "", models.Model{Name: "m", BaseURL: base}},
 		{"-model-api chat", "", "", models.Model{API: "chat"}},
 	} {
-		f, err := complete(t, tt.args, map[string]string{"ANTHROPIC_MODEL": "claude-x", "ANTHROPIC_API_KEY": "k", "OPENAI_MODEL": tt.openai, "OPENAI_BASE_URL": tt.base})
+		f, err := complete(tt.args, map[string]string{"ANTHROPIC_MODEL": "claude-x", "ANTHROPIC_API_KEY": "k", "OPENAI_MODEL": tt.openai, "OPENAI_BASE_URL": tt.base})
 		check.That(t, err == nil && reflect.DeepEqual(f.Model, tt.want), "%q: got %+v, %v, want %+v", tt.args, f.Model, err, tt.want)
 	}
 	write(t, path, `{"models":{"a":{"baseUrl":"http://h/v1","model":"m"}}}`)
@@ -175,17 +172,20 @@ func TestClaudeOfTheEnvironment(t *testing.T) {
 		"":                "ANTHROPIC_API_KEY is set, but neither -model nor ANTHROPIC_MODEL",
 		"-models " + path: "-models is given, but neither -model nor OPENAI_MODEL, and the file has no default",
 	} {
-		check.Equal(t, args, check.Value(complete(t, args, map[string]string{"ANTHROPIC_API_KEY": "k"}))(t).Hint, want)
+		check.Equal(t, args, check.Value(complete(args, map[string]string{"ANTHROPIC_API_KEY": "k"}))(t).Hint, want)
 	}
 }
 
 // complete returns the settings of a command line and an environment.
-func complete(t *testing.T, args string, env map[string]string) (*models.Flags, error) {
-	t.Helper()
+func complete(args string, env map[string]string) (*models.Flags, error) {
 	set := flag.NewFlagSet("test", flag.ContinueOnError)
+	set.SetOutput(io.Discard)
 	f := models.Declare(set, func(name string) string { return env[name] })
-	check.Must(t, set.Parse(strings.Fields(args)))
-	return f, f.Complete()
+	err := set.Parse(strings.Fields(args))
+	if err == nil {
+		err = f.Complete()
+	}
+	return f, err
 }
 
 // A file of prices that cannot be used is named, with its mistake.
@@ -197,7 +197,7 @@ func TestWrongPrices(t *testing.T) {
 	write(t, unknown, "{\"models\": [{\"model\": \"m\",\n\"inptu\": 1}]}")
 	write(t, negative, `{"date": "2026-11-22", "models": [{"model": "m", "currency": "USD", "input": -1}]}`)
 	for path, want := range map[string]string{missing: "no such file", folder: "is not a file", bad: bad + ":2: ", unknown: unknown + `:2: models.0.inptu: unknown key (did you mean "input"?)`, negative: negative + ": "} {
-		_, err := complete(t, "-prices "+path, nil)
+		_, err := complete("-prices "+path, nil)
 		check.Text(t, err, "-prices: ", path)
 		check.Text(t, err, want, path)
 		_, ok := errors.AsType[*models.SettingError](err)
@@ -226,13 +226,13 @@ func TestNameNotInTheFile(t *testing.T) {
 		{"-models " + path + " -model smal", key, ` has no model "smal" (did you mean "small"?); it has "b", "small"`},
 		{"-models " + path + " -model smal", map[string]string{"OPENAI_BASE_URL": "http://g/v1"}, ` has no model "smal" (did you mean`},
 	} {
-		_, err := complete(t, tt.args, tt.env)
+		_, err := complete(tt.args, tt.env)
 		check.Text(t, err, path+tt.want, tt.args)
 		_, ok := errors.AsType[*models.SettingError](err)
 		check.That(t, ok, "%s: got %T, want that the file is wrong", tt.args, err)
 	}
 	for args, base := range map[string]string{"-model gpt-6-sol": models.OpenAI, "-models " + path + " -model m -base-url http://g/v1": "http://g/v1"} {
-		f, err := complete(t, args, key)
+		f, err := complete(args, key)
 		check.NoError(t, err, args)
 		check.Equal(t, args, f.Model.BaseURL, base)
 	}
@@ -243,9 +243,7 @@ func TestFlags(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "models.json")
 	write(t, path, `{"models": {"big": {"baseUrl": "https://h/v1", "model": "gpt-6-astra", "apiKey": "k", "effort": "high", "window": 400000, "maxTokens": 9,
 		"api": "responses", "extra": {"a": 1}, "price": {"currency": "USD", "input": 1, "output": 2}}, "claude": {"api": "messages", "model": "claude-opus-5"}}}`)
-	env := func(name string) string {
-		return map[string]string{"OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "a"}[name]
-	}
+	env := map[string]string{"OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "a"}
 	for args, want := range map[string]models.Model{
 		"-model gpt-6-sol -effort low -model-api chat -host azure -max-tokens 7 -window 8 -extra {\"x\":1}": {Name: "gpt-6-sol", BaseURL: models.OpenAI, Key: "k",
 			API: "chat", Host: "azure", Effort: "low", MaxTokens: 7, Window: 8, Extra: map[string]json.RawMessage{"x": json.RawMessage("1")}},
@@ -254,10 +252,7 @@ func TestFlags(t *testing.T) {
 		"-model big -effort none -models " + path: {Name: "gpt-6-astra", BaseURL: "https://h/v1", Key: "k", API: "responses", Effort: "none", MaxTokens: 9, Window: 400000,
 			Extra: map[string]json.RawMessage{"a": json.RawMessage("1")}, Price: &price.Price{Currency: "USD", Input: 1, Output: 2}},
 	} {
-		set := flag.NewFlagSet("test", flag.ContinueOnError)
-		f := models.Declare(set, env)
-		check.Must(t, set.Parse(strings.Fields(args)))
-		err := f.Complete()
+		f, err := complete(args, env)
 		check.That(t, err == nil && reflect.DeepEqual(f.Model, want), "%s: got %+v, %v, want %+v", args, f.Model, err, want)
 		check.NoError(t, check.Err(f.Model.Open(nil)), args)
 		_, err = f.Model.Sampler(sampling.Options{})
@@ -271,13 +266,6 @@ func TestFlags(t *testing.T) {
 		"-model-api messages -model c -window 9": "-window is for OpenAI-compatible",
 		"-model m -base-url h/v1":                "is http:// or https:// missing", "-model m -extra [1]": "want a JSON object, such as", "-model m -extra null": "want a JSON object, such as",
 	} {
-		set := flag.NewFlagSet("test", flag.ContinueOnError)
-		set.SetOutput(io.Discard)
-		f := models.Declare(set, env)
-		err := set.Parse(strings.Fields(args))
-		if err == nil {
-			err = f.Complete()
-		}
-		check.Text(t, err, want, args)
+		check.Text(t, check.Err(complete(args, env)), want, args)
 	}
 }
