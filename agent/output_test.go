@@ -42,13 +42,8 @@ func TestAs(t *testing.T) {
 		"at a limit":    {[]step{uses(toolCall("", "nothing", "{}")), good}, agent.Options{Limits: run.Limits{Turns: 1}}, 2, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			model := play(tt.steps...)
-			got, result, err := agent.RunAs[weatherReport](t.Context(), boxed(t, model, &tt.opts), human("go"))
+			got, result, err := agent.RunAs[weatherReport](t.Context(), boxed(t, play(tt.steps...), &tt.opts), human("go"))
 			check.That(t, errors.Is(err, tt.err) && (tt.err != nil || got == (weatherReport{"Oslo", 7})) && result.Usage.Turns == tt.turns, "got %+v, %v after %d turns", got, err, result.Usage.Turns)
-			if name == "in words" {
-				p := lines(model.prompts()[1].Request.Messages)
-				check.Contains(t, "how the model is asked again", p[len(p)-1], "final_answer")
-			}
 		})
 	}
 }
@@ -60,6 +55,7 @@ func TestAsInWords(t *testing.T) {
 		"fenced":    "```json\n{\"city\":\"Oslo\",\"degree\":7}\n```",
 		"commented": "Here it is:\n{\"city\":\"Oslo\",\"degree\":7} // in Celsius",
 		"bare":      `{"city":"Oslo","degree":7}`,
+		"no JSON":   "7 degrees",
 	} {
 		model := play(says(words), good)
 		got, _, err := agent.RunAs[weatherReport](t.Context(), newAgent(t, model, nil), human("go"))
