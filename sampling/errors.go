@@ -106,7 +106,7 @@ func describe(e *chat.Error) (message, reason string) {
 		return "the request is too long for the model", "context_length"
 	}
 	switch {
-	case e.Status == http.StatusTooManyRequests:
+	case e.Status == http.StatusTooManyRequests && e.Code != chat.CodeNoQuota:
 		return "the model's host is busy", "rate_limit"
 	case e.Status >= 500:
 		return "the model's host failed", "host_failure"

@@ -53,6 +53,7 @@ func TestFaults(t *testing.T) {
 			`{"reason":"rate_limit","status":429,"retryable":true}`, 3, 50 * time.Second}, // 20 s twice, and a random quarter
 		{"429 with a Retry-After that is too long", failing(429, "Retry-After: 3600", `{"error":{"message":"ECHO"}}`),
 			`{"reason":"rate_limit","status":429,"retryable":true}`, 1, 0},
+		{"429 for good", failing(429, "", `{"error":{"message":"ECHO","code":"insufficient_quota"}}`), `{"reason":"host_refusal","status":429,"retryable":false}`, 1, 0},
 		{"500", failing(500, "", "ECHO"), `{"reason":"host_failure","status":500,"retryable":true}`, 3, 2 * time.Second},
 		{"HTML instead of JSON", failing(200, "Content-Type: text/html",
 			"<html><title>Sign in ECHO</title>"), `{"reason":"bad_answer","retryable":false}`, 1, 0},
