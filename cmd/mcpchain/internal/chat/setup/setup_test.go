@@ -18,7 +18,8 @@ import (
 )
 
 const project = `{"mcpServers": {
-	"files": {"command": "files-server", "args": ["${HOME}", "two words\u001b[2J", "--api-key=sk-1", "--token", "sk-2"],
+	"files": {"command": "files-server", "args": ["${HOME}", "two words\u001b[2J", "--api-key=sk-1", "--token", "sk-2",
+		"-ccredential.helper=!x"],
 		"cwd": "/srv", "env": {"LD_PRELOAD": "x", "API_KEY": "sk-3${KEY}"}},
 	"remote": {"url": "https://u:sk-4@example.com/mcp?key=${KEY}&api_key=sk-5", "headers": {"X-Key": "Bearer ${KEY}"}},
 	"off": {"command": "x", "disabled": true}}}`
@@ -48,7 +49,7 @@ func TestTrust(t *testing.T) {
 	s := typist.New(t, "no")
 	find(s, "")
 	s.Check(t, "The file "+p.Project+` belongs to this folder. It names:
-  files: starts files-server ${HOME} "two words\x1b[2J" --api-key=… --token …
+  files: starts files-server ${HOME} "two words\x1b[2J" --api-key=… --token … -ccredential.helper=!x
     in the folder /srv
     with LD_PRELOAD=x
     with API_KEY=…${KEY}
@@ -77,19 +78,19 @@ func TestTrustEnvironmentFile(t *testing.T) {
 	p := places(t)
 	env := filepath.Join(filepath.Dir(p.Project), ".env.mcp")
 	write(t, p.Project, `{"mcpServers": {"files": {"command": "node", "args": ["server.js"], "envFile": "${workspaceFolder}/.env.mcp"}}}`)
-	write(t, env, "# for node\nexport NODE_OPTIONS=--require ./a.js\nTOKEN=hunter2\n")
+	write(t, env, "# for node\nexport NODE_OPTIONS=--require ./a.js\nTOKEN=hunter2\nAUTH=Bearer sk-1\nGIT_AUTH=./a.sh\n")
 	s := typist.New(t, "y")
 	file, err := p.Find(t.Context(), s)
 	check.Require(t, err == nil && file != nil, "%v %v", file, err)
 	if want := "  files: starts node server.js\n    with the variables of the file ${workspaceFolder}/.env.mcp\n  The environment file " + env +
-		":\n    NODE_OPTIONS=--require ./a.js\n    TOKEN=…\n"; !strings.Contains(s.Text(), want) {
+		":\n    NODE_OPTIONS=--require ./a.js\n    TOKEN=…\n    AUTH=…\n    GIT_AUTH=./a.sh\n"; !strings.Contains(s.Text(), want) {
 		t.Errorf("got %s, want %s", s.Text(), want)
 	}
 	write(t, env, "NODE_OPTIONS=--require ./evil.js\n")
 	cfg := check.Value(file.Read(t.Context(), s))(t)
 	check.Must(t, cfg[0].Err)
 	got := cfg[0].Transport.(*mcpclient.Command).Env
-	check.That(t, len(got) == 2 && got[0] == "NODE_OPTIONS=--require ./a.js", "got %q, want what was allowed", got)
+	check.That(t, len(got) == 4 && got[0] == "NODE_OPTIONS=--require ./a.js", "got %q, want what was allowed", got)
 	s = typist.New(t, "n")
 	file, err = p.Find(t.Context(), s)
 	check.That(t, err == nil && file == nil && strings.Contains(s.Text(), "./evil.js"), "got %v, %v, want a question about the change:\n%s", file, err, s.Text())

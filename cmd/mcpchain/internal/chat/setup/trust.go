@@ -199,9 +199,24 @@ var (
 	// secretName matches the names of values that may be secrets.
 	secretName = regexp.MustCompile(`(?i)(key|token|secret|passw|pwd|credential|auth|cookie|bearer|session|sig)`)
 
+	// scheme matches the beginning of the value of a header Authorization.
+	scheme = regexp.MustCompile(`(?i)^(basic|bearer|token) `)
+
+	// command matches a value that a program may run: a path, or what has blanks or the characters of shells.
+	command = regexp.MustCompile("^(\\.{0,2}|~)/|[\\s!|;&<>`$()]")
+
 	// option matches an argument of a program with a value.
 	option = regexp.MustCompile(`^(-[^=\s]+)=(.*)$`)
 )
+
+// redactValue redacts a value that may be a secret, unless it may be a command instead: a program may run what an option or a
+// variable with a name like that has, such as credential.helper of git.
+func redactValue(value string) string {
+	if command.MatchString(reference.ReplaceAllLiteralString(scheme.ReplaceAllLiteralString(value, ""), "")) {
+		return value
+	}
+	return redact(value)
+}
 
 // redact replaces all of a text but its references: they say which values leave the machine.
 func redact(text string) string {
@@ -224,7 +239,7 @@ func redact(text string) string {
 func redactVariable(text string) string {
 	name, value, _ := strings.Cut(text, "=")
 	if secretName.MatchString(name) {
-		value = redact(value)
+		value = redactValue(value)
 	}
 	return name + "=" + value
 }
@@ -237,9 +252,9 @@ func redactCommand(all []string) (shown []string) {
 		m := option.FindStringSubmatch(w)
 		switch {
 		case secret && !strings.HasPrefix(w, "-"):
-			w = redact(w)
+			w = redactValue(w)
 		case m != nil && secretName.MatchString(m[1]):
-			w = m[1] + "=" + redact(m[2])
+			w = m[1] + "=" + redactValue(m[2])
 		case strings.Contains(w, "://"):
 			w = redactURL(w)
 		}
