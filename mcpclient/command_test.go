@@ -79,9 +79,8 @@ func connectTools(t *testing.T) *Client {
 	t.Cleanup(func() {
 		began := time.Now()
 		_ = c.Close()
-		if took := time.Since(began); took > testenv.Patience {
-			t.Errorf("Close took %v", took)
-		}
+		took := time.Since(began)
+		check.That(t, took <= testenv.Patience, "Close took %v", took)
 		testenv.NoGoroutines(t, "/stdio/child.", "stdio.(*writer)", "mcpclient.(*Client)", "mcpclient.(*link)")
 	})
 	return c
@@ -102,7 +101,7 @@ func TestProcessDiesInCall(t *testing.T) {
 				want.Status = "exit status 1"
 			}
 			c := connectTools(t)
-			check := func(err error) {
+			wantEnd := func(err error) {
 				e, ok := errors.AsType[*transport.ProcessError](err)
 				if !ok || !errors.Is(err, ErrClosed) || e.Status != want.Status || !strings.HasSuffix(e.Stderr, want.Stderr) {
 					t.Errorf("got %v, want ErrClosed with %q and %q", err, want.Status, want.Stderr)
@@ -111,15 +110,14 @@ func TestProcessDiesInCall(t *testing.T) {
 			var calls sync.WaitGroup
 			began := time.Now()
 			for _, name := range []string{"hang", "hang", tool} {
-				calls.Go(func() { check(callTool(t, c, name)) })
+				calls.Go(func() { wantEnd(callTool(t, c, name)) })
 			}
 			calls.Wait()
 			<-c.Done()
-			if took := time.Since(began); took > testenv.Patience {
-				t.Errorf("the calls took %v", took)
-			}
-			check(c.Err())
-			check(callTool(t, c, "late"))
+			took := time.Since(began)
+			check.That(t, took <= testenv.Patience, "the calls took %v", took)
+			wantEnd(c.Err())
+			wantEnd(callTool(t, c, "late"))
 		})
 	}
 }
@@ -141,9 +139,8 @@ func TestCommandRestarts(t *testing.T) {
 			t.Errorf("got %v, want a lost connection with a ProcessError", err)
 		}
 		check.NoError(t, c.Ping(t.Context()), "afterwards")
-		if after := c.Server().Instructions; after == before {
-			t.Errorf("process %s continues, want another one", after)
-		}
+		after := c.Server().Instructions
+		check.That(t, after != before, "process %s continues, want another one", after)
 	}
 }
 
@@ -165,13 +162,9 @@ func TestConnectLeavesNoProcess(t *testing.T) {
 	if !errors.Is(err, context.Canceled) || !strings.HasSuffix(err.Error(), fmt.Sprintf("the server wrote to stderr:\n%d", server)) {
 		t.Errorf("got %v, want %v and what the server said", err, context.Canceled)
 	}
-	if server == 0 {
-		t.Fatal("the server did not say who it is")
-	}
+	check.Require(t, server != 0, "the server did not say who it is")
 	testenv.NoGoroutines(t, "/stdio/child.", "stdio.(*writer)")
-	if testenv.Runs(server) {
-		t.Errorf("process %d is left behind", server)
-	}
+	check.That(t, !testenv.Runs(server), "process %d is left behind", server)
 }
 
 // Different commands have different identities.
@@ -179,9 +172,8 @@ func TestCommandIdentity(t *testing.T) {
 	seen := map[string]*Command{}
 	for _, c := range []*Command{{Path: "a"}, {Path: "b"}, {Path: "a", Dir: "b"}, {Path: "a", Args: []string{"b"}}, {Path: "a", Args: []string{"b", "c"}}, {Path: "a", Args: []string{"b c"}}} {
 		id := c.Identity()
-		if other := seen[id]; other != nil {
-			t.Errorf("%+v and %+v have the identity %q", c, other, id)
-		}
+		other := seen[id]
+		check.That(t, other == nil, "%+v and %+v have the identity %q", c, other, id)
 		seen[id] = c
 	}
 }
@@ -193,14 +185,11 @@ func TestCommandIdentityByDirectory(t *testing.T) {
 		t.Chdir(t.TempDir())
 		for _, dir := range []string{"", "sub"} {
 			id := (&Command{Path: "python3", Args: []string{"server.py"}, Dir: dir}).Identity()
-			if seen[id] {
-				t.Errorf("got %q again in another directory", id)
-			}
+			check.That(t, !seen[id], "got %q again in another directory", id)
 			seen[id] = true
 			absolute := check.Value(filepath.Abs(dir))(t)
-			if other := (&Command{Path: "python3", Args: []string{"server.py"}, Dir: absolute}).Identity(); other != id {
-				t.Errorf("got %q and %q for the same directory", id, other)
-			}
+			other := (&Command{Path: "python3", Args: []string{"server.py"}, Dir: absolute}).Identity()
+			check.That(t, other == id, "got %q and %q for the same directory", id, other)
 		}
 	}
 }

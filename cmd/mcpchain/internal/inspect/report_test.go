@@ -2,7 +2,6 @@ package inspect
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -30,32 +29,20 @@ import (
 )
 
 // answerLists is a server that lists no tools, and never its prompts.
-func answerLists(t *testing.T, conn transport.Conn) {
-	for {
-		message, err := conn.Recv()
-		if err != nil {
-			return
-		}
-		var request struct {
-			ID     json.RawMessage
-			Method string
-		}
-		check.NoError(t, json.Unmarshal(message, &request))
-		result := map[string]string{
-			"initialize": `{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"prompts":{}},"serverInfo":{"name":"slow","version":"1"}}`,
-			"tools/list": `{"tools":[]}`,
-		}[request.Method]
-		if result != "" {
-			_ = conn.Send(t.Context(), fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":%s}`, request.ID, result))
-		}
-	}
+func answerLists(conn transport.Conn) {
+	testenv.Answer(conn, func(m *testenv.Message) string {
+		return map[string]string{
+			"initialize": `"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"prompts":{}},"serverInfo":{"name":"slow","version":"1"}}`,
+			"tools/list": `"result":{"tools":[]}`,
+		}[m.Method]
+	})
 }
 
 // The wait for a missing list is as long as the wait for the server.
 func TestListThatDoesNotCome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		transport, conn := mcpclient.Pipe()
-		go answerLists(t, conn)
+		go answerLists(conn)
 		about := &serverReport{Name: "slow", timeout: 7 * time.Second}
 		r := &report{Servers: []*serverReport{about}, byName: map[string]*serverReport{"slow": about}}
 		servers := []adapter.Server{{Name: "slow", Transport: transport, Revision: mcp.Revision20251125}}

@@ -223,29 +223,12 @@ func TestLateReader(t *testing.T) {
 	check.Equal(t, "bytes of output", len(readAll(t, p)), burst())
 }
 
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(b)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
-
 func TestStderrForwarded(t *testing.T) {
-	var w lockedBuffer
+	var w strings.Builder // Stop comes before reading it
 	p := start(t, "stderr", func(s *Spec) { s.Stderr = &w })
 	<-p.Done()
 	check.Must(t, p.Stop())
-	check.Equal(t, "bytes of stderr", len(w.String()), 1<<20)
+	check.Equal(t, "bytes of stderr", w.Len(), 1<<20)
 	got := p.StderrExcerpt()
 	if len(got) > maxExcerpt || !strings.HasPrefix(got, "line ") || !strings.Contains(got, "\n…\nline ") || !strings.HasSuffix(got, "16383") {
 		t.Errorf("got %d bytes, %.20q to %q, want whole lines up to 16383", len(got), got, got[max(0, len(got)-20):])
