@@ -132,6 +132,11 @@ func legacyWorld(t *testing.T, withMetadata bool) *world {
 func TestLegacyServers(t *testing.T) {
 	for _, withMetadata := range []bool{true, false} {
 		w := legacyWorld(t, withMetadata)
+		if !withMetadata { // but a page for every path that it does not know
+			for _, path := range []string{"protected-resource/mcp", "protected-resource", "authorization-server"} {
+				w.pages["mcp.test/.well-known/oauth-"+path] = func(rw http.ResponseWriter, _ *http.Request) { _, _ = rw.Write([]byte("\n<!doctype html>")) }
+			}
+		}
 		w.mustCall(w.transport(w.options()))
 		check.Equal(t, fmt.Sprint("resource, metadata ", withMetadata), w.forms[0].Get("resource"), serverURL)
 		check.Equal(t, fmt.Sprint("method, metadata ", withMetadata), query(t, w.asked[0], "code_challenge_method"), "S256")

@@ -40,6 +40,9 @@ func (f *fetcher) getJSON(ctx context.Context, what, raw string, header http.Hea
 		return &statusError{url: safeURL(raw), status: a.status}
 	}
 	if err := a.decode(v); err != nil {
+		if a.isHTML() {
+			return &pageError{url: safeURL(raw)}
+		}
 		return fmt.Errorf("GET %s: %w", safeURL(raw), err)
 	}
 	return nil
@@ -115,6 +118,9 @@ func (f *fetcher) do(ctx context.Context, client *http.Client, method string, u 
 	}
 	return &answer{status: resp.StatusCode, header: resp.Header, body: text}, nil
 }
+
+// isHTML reports whether an answer is a page for people.
+func (a *answer) isHTML() bool { return bytes.HasPrefix(bytes.TrimSpace(a.body), []byte("<")) }
 
 // decode reads an answer as a JSON object. The error quotes nothing of the answer, which may hold
 // secrets.

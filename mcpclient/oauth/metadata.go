@@ -131,8 +131,18 @@ func (e *statusError) Error() string {
 	return fmt.Sprintf("GET %s: HTTP status %d", e.url, e.status)
 }
 
+// pageError reports a page for people instead of a document. Some servers have one for every path.
+type pageError struct {
+	url string
+}
+
+func (e *pageError) Error() string { return fmt.Sprintf("GET %s: got HTML instead of JSON", e.url) }
+
 // isAbsent reports whether the document does not exist, as opposed to a failure.
 func isAbsent(err error) bool {
+	if _, ok := errors.AsType[*pageError](err); ok {
+		return true
+	}
 	e, ok := errors.AsType[*statusError](err)
 	return ok && isFinal(e.status)
 }
