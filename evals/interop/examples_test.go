@@ -180,9 +180,8 @@ func exampleStateless(t *testing.T, name string) {
 	check.That(t, c.SessionID() == "", "got a session, want none")
 	res, err := c.ReadResource(ctx, "https://example.com/greetings/default")
 	check.That(t, err == nil && len(res.Contents) == 1, "got %+v, %v", res, err)
-	if res, err := c.GetPrompt(ctx, "greeting-template", map[string]string{"name": "Ada"}); err != nil || len(res.Messages) != 1 {
-		t.Errorf("greeting-template: got %+v, %v", res, err)
-	}
+	prompt := check.Value(c.GetPrompt(ctx, "greeting-template", map[string]string{"name": "Ada"}))(t)
+	check.Equal(t, "messages of greeting-template", len(prompt.Messages), 1)
 }
 
 // typescriptCommand runs testdata/npm/modern.mjs over stdio.

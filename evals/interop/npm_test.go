@@ -79,11 +79,8 @@ func everythingTools(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 	for _, name := range []string{"echo", "get-sum", "trigger-sampling-request", "trigger-elicitation-request", "get-roots-list"} {
 		check.Require(t, tools[name] != nil, "no tool %q among %d", name, len(tools))
 	}
-	if res, err := c.CallTool(ctx, "get-sum", map[string]int{"a": 17, "b": 25}); err != nil || !strings.Contains(res.Text(), "42") {
-		t.Errorf("get-sum: got %+v, %v", res, err)
-	}
-	res, err := c.CallTool(ctx, "get-tiny-image", nil)
-	check.Must(t, err)
+	check.Contains(t, "get-sum", check.Value(c.CallTool(ctx, "get-sum", map[string]int{"a": 17, "b": 25}))(t).Text(), "42")
+	res := check.Value(c.CallTool(ctx, "get-tiny-image", nil))(t)
 	images := 0
 	for _, block := range res.Content {
 		if image, ok := block.(*mcp.ImageContent); ok && len(image.Data) > 0 && image.MIMEType == "image/png" {
@@ -92,7 +89,7 @@ func everythingTools(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 	}
 	check.Equal(t, "images", images, 1)
 	var last mcp.Progress
-	res, err = c.CallTool(ctx, "trigger-long-running-operation", map[string]any{"duration": 0.2, "steps": 4},
+	res, err := c.CallTool(ctx, "trigger-long-running-operation", map[string]any{"duration": 0.2, "steps": 4},
 		mcpclient.WithProgress(func(p mcp.Progress) { last = p }))
 	check.That(t, err == nil && last.Progress == 4 && last.Total != nil && *last.Total == 4,
 		"trigger-long-running-operation: got %+v, %v, last progress %+v", res, err, last)

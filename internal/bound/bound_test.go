@@ -124,9 +124,7 @@ func TestFrom(t *testing.T) {
 	defer inner.Stop()
 	ctx, cancel := context.WithCancel(inner)
 	defer cancel()
-	if got := bound.From(ctx); got != inner || ctx.Value(key{}) != 1 {
-		t.Errorf("got %p and %v, want the inner context and the value", got, ctx.Value(key{}))
-	}
+	check.That(t, bound.From(ctx) == inner && ctx.Value(key{}) == 1, "got %p and %v, want the inner context and the value", bound.From(ctx), ctx.Value(key{}))
 	none := bound.From(t.Context())
 	none.Heard()
 	none.Hold()()

@@ -94,9 +94,8 @@ func TestFaults(t *testing.T) {
 			_, streamed := c.Stream(t.Context(), hello(), Deltas{})
 			for _, err := range []error{whole, streamed} {
 				got := wantCode(t, err, tt.want.Code)
-				if got.Status != tt.want.Status || got.Message != tt.want.Message || got.RetryAfter != tt.want.RetryAfter || got.Host != "api.openai.com" {
-					t.Errorf("got %+v, want %+v at api.openai.com", *got, tt.want)
-				}
+				check.That(t, got.Status == tt.want.Status && got.Message == tt.want.Message && got.RetryAfter == tt.want.RetryAfter && got.Host == "api.openai.com",
+					"got %+v, want %+v at api.openai.com", *got, tt.want)
 				noSecrets(t, err)
 			}
 		})

@@ -2,10 +2,12 @@ package cost
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/price"
 )
 
@@ -29,9 +31,7 @@ func TestCost(t *testing.T) {
 		{full, Tokens{Input: -5, Output: -5}, 0},
 		{dear, Tokens{Input: math.MaxInt64, Output: math.MaxInt64}, 2 * maxTokens / 1_000_000 * maxPrice},
 	} {
-		if got := At(test.price, test.usage); got != (Money{test.price.Currency, test.want}) {
-			t.Errorf("%s, %+v: got %+v, want %d", test.price.Model, test.usage, got, test.want)
-		}
+		check.Equal(t, fmt.Sprintf("%s, %+v", test.price.Model, test.usage), At(test.price, test.usage), Money{test.price.Currency, test.want})
 	}
 }
 
@@ -44,13 +44,10 @@ func TestOf(t *testing.T) {
 		"abc": 4, "axbxc": 4, "axcxb": 0, "abcbc": 4, "local/a/b": 5, "local": 0, "GPT-5": 0, "": 0,
 	} {
 		p, ok := PriceOf(table, model)
-		if p.Input != want || ok != (want > 0) {
-			t.Errorf("%q: got the price %d, %t, want %d", model, p.Input, ok, want)
-		}
+		check.That(t, p.Input == want && ok == (want > 0), "%q: got the price %d, %t, want %d", model, p.Input, ok, want)
 	}
-	if _, ok := Of(nil, "gpt-5", Tokens{Input: 1}); ok {
-		t.Error("a table that is nil has a price")
-	}
+	_, ok := Of(nil, "gpt-5", Tokens{Input: 1})
+	check.Equal(t, "a table that is nil has a price", ok, false)
 }
 
 // A dated name counts as the requested one with which it begins, any other name as the first.
@@ -59,13 +56,11 @@ func TestOfReply(t *testing.T) {
 		{Model: "m", Currency: "USD", Input: 1_000_000}, {Model: "m-small", Currency: "USD", Input: 2_000_000}, {Model: "large", Currency: "USD", Input: 3_000_000},
 	}}
 	for replied, want := range map[string]int64{"m-small": 2, "m-small-2026-10-01": 2, "m-2026-10-01": 1, "other": 3, "": 3} {
-		if got, ok := OfReply(table, replied, []string{"large", "m", "m-small"}, Tokens{Input: 1}); !ok || got.Micro != want {
-			t.Errorf("%q: got %v, want %d", replied, got, want)
-		}
+		got, ok := OfReply(table, replied, []string{"large", "m", "m-small"}, Tokens{Input: 1})
+		check.That(t, ok && got.Micro == want, "%q: got %v, want %d", replied, got, want)
 	}
-	if got, ok := OfReply(table, "m-2026-10-01", nil, Tokens{Input: 1}); ok {
-		t.Errorf("got %v of a model that was not requested", got)
-	}
+	_, ok := OfReply(table, "m-2026-10-01", nil, Tokens{Input: 1})
+	check.Equal(t, "a model that was not requested has a price", ok, false)
 }
 
 func TestCheck(t *testing.T) {
@@ -90,9 +85,7 @@ func TestCheck(t *testing.T) {
 		"huge":     {with(func(p *price.Price) { p.Reasoning = maxPrice + 1 }), "millionths"},
 	} {
 		err := Check(&test.table)
-		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s: got %v, want %q", name, err, test.want)
-		}
+		check.That(t, (err == nil) == (test.want == "") && strings.Contains(fmt.Sprint(err), test.want), "%s: got %v, want %q", name, err, test.want)
 	}
 }
 
@@ -113,9 +106,8 @@ func TestLimited(t *testing.T) {
 		{table, "x", map[string]int64{"": 1}, `the cost is limited, but the model "x" has no price in the table of 2026-11-22`},
 	} {
 		err := Limited(test.table, test.model, test.limits)
-		if ok := errors.Is(err, price.ErrUnpriced); ok != (test.want != "") || ok && err.Error() != test.want {
-			t.Errorf("%q under %v: got %v, want %q", test.model, test.limits, err, test.want)
-		}
+		ok := errors.Is(err, price.ErrUnpriced)
+		check.That(t, ok == (test.want != "") && (!ok || err.Error() == test.want), "%q under %v: got %v, want %q", test.model, test.limits, err, test.want)
 	}
 }
 
@@ -124,9 +116,7 @@ func TestMoney(t *testing.T) {
 		{"USD", 1_250_000}: "1.25 USD", {"EUR", 3_000_000}: "3 EUR", {"EUR", 10_000_000}: "10 EUR", {"USD", 1}: "0.000001 USD",
 		{"USD", 0}: "0 USD", {"USD", -500_000}: "-0.5 USD", {"", 5}: "unknown", {"USD", math.MinInt64}: "-9223372036854.775808 USD",
 	} {
-		if got := m.String(); got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
+		check.Equal(t, "", m.String(), want)
 	}
 }
 
@@ -143,11 +133,8 @@ func TestAffords(t *testing.T) {
 		{price.Price{Currency: "USD"}, 0, 1 << 40, maxTokens},
 	} {
 		got := Affords(tt.price, tt.micro, tt.input)
-		if got != tt.want {
-			t.Errorf("%+v: %d micro after %d tokens of input: got %d, want %d", tt.price, tt.micro, tt.input, got, tt.want)
-		}
-		if most := Most(tt.price, tt.input, got); got >= 0 && most.Micro > tt.micro {
-			t.Errorf("%+v: %d tokens cost %v, and there are %d", tt.price, got, most, tt.micro)
-		}
+		check.Equal(t, fmt.Sprintf("%+v: %d micro after %d tokens of input", tt.price, tt.micro, tt.input), got, tt.want)
+		most := Most(tt.price, tt.input, got)
+		check.That(t, got < 0 || most.Micro <= tt.micro, "%+v: %d tokens cost %v, and there are %d", tt.price, got, most, tt.micro)
 	}
 }

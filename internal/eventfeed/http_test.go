@@ -65,9 +65,8 @@ func TestServe(t *testing.T) {
 		check.Same(t, "at once", lines(t, events, 2), []string{fmt.Sprintf("id: %d", seq+1), fmt.Sprintf(turn, seq+1)})
 	}
 	f.Publish(key, delta(3, "a\nb"))
-	if got := lines(t, events, 1)[0]; !strings.HasPrefix(got, "data: ") || !strings.Contains(got, `"text":"a\nb"`) {
-		t.Errorf("got %q, want data without an id, on one line", got)
-	}
+	line := lines(t, events, 1)[0]
+	check.That(t, strings.HasPrefix(line, "data: ") && strings.Contains(line, `"text":"a\nb"`), "got %q, want data without an id, on one line", line)
 	for _, test := range []struct{ last, query, want string }{{"2", "", "id: 3"}, {"", "?after=1", "id: 2"}, {"2", "?after=1", "id: 3"}} {
 		resp, again := stream(t, server.Client(), server.URL+"/r"+test.query, test.last)
 		got := lines(t, again, 2)[1]

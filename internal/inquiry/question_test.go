@@ -3,6 +3,7 @@ package inquiry_test
 import (
 	"testing"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/inquiry"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -15,9 +16,7 @@ func TestVisitable(t *testing.T) {
 		"https://evil.test\u202egnp.exe": false, "https://evil.test/\u202egnp.exe": false, "https://%E2%80%AEtset.live/": false,
 		"https://bank.test\u200b.evil.test/": false, "https://evil.test/a\u2028b": false,
 	} {
-		if got := inquiry.Visitable(url); got != want {
-			t.Errorf("%q: got %t, want %t", url, got, want)
-		}
+		check.Equal(t, url, inquiry.Visitable(url), want)
 	}
 }
 
@@ -25,13 +24,10 @@ func TestVisitable(t *testing.T) {
 func TestApprovalIsForOneRequest(t *testing.T) {
 	params, other := new(mcp.CreateMessageParams), new(mcp.CreateMessageParams)
 	ctx := inquiry.WithApproved(t.Context(), params, "m")
-	if model, ok := inquiry.Approved(ctx, params); !ok || model != "m" {
-		t.Errorf("got %q, %v, want an approval for m", model, ok)
-	}
-	if _, ok := inquiry.Approved(ctx, other); ok {
-		t.Error("another request is approved, too")
-	}
-	if _, ok := inquiry.Approved(t.Context(), nil); ok {
-		t.Error("no request is approved")
-	}
+	model, ok := inquiry.Approved(ctx, params)
+	check.That(t, ok && model == "m", "got %q, %v, want an approval for m", model, ok)
+	_, ok = inquiry.Approved(ctx, other)
+	check.Equal(t, "another request is approved, too", ok, false)
+	_, ok = inquiry.Approved(t.Context(), nil)
+	check.Equal(t, "no request is approved", ok, false)
 }

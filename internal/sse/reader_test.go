@@ -258,9 +258,8 @@ func TestIdleReaderIsSmall(t *testing.T) {
 	for range 2 {
 		check.Must(t, check.Err(r.Next()))
 	}
-	if got := len(r.lines.buf); got != minBuffer || r.lines.gathered != nil {
-		t.Errorf("got a buffer of %d bytes and %d lines kept, want %d and none", got, len(r.lines.gathered), minBuffer)
-	}
+	check.That(t, len(r.lines.buf) == minBuffer && r.lines.gathered == nil,
+		"got a buffer of %d bytes and %d lines kept, want %d and none", len(r.lines.buf), len(r.lines.gathered), minBuffer)
 }
 
 func TestLargeEventIsInMemoryTwice(t *testing.T) {

@@ -122,9 +122,7 @@ func TestFieldsOfOneName(t *testing.T) {
 	got, err := OfType(reflect.TypeFor[both]())
 	check.That(t, err == nil && strings.Contains(string(got), `"required":["Y","Z"]`), "got %s, %v, want Y and Z", got, err)
 	value := both{a: a{1, 2}, b: b{3, 4}, Z: 5}
-	if b, err := json.Marshal(value); err != nil || string(b) != `{"Y":4,"Z":5}` {
-		t.Errorf("encoding/json has %s, %v", b, err)
-	}
+	check.Equal(t, "encoding/json", string(check.Value(json.Marshal(value))(t)), `{"Y":4,"Z":5}`)
 }
 
 // tagged returns a struct with a field F like value, with a tag.

@@ -80,13 +80,11 @@ func TestSummaryOfAll(t *testing.T) {
 	a.Cost, b.Cost, a.Prices, b.Prices = map[string]int64{"USD": 5}, map[string]int64{"USD": 7}, "2026-11-01", "2026-11-01"
 	s := check.Value(Summarize([]*Line{a, b}))(t)
 	var out strings.Builder
-	if err := Table(&out, []*Summary{s}); err != nil || !strings.Contains(out.String(), "0.0000 USD") || !strings.Contains(out.String(), "prices of 2026-11-01") || s.Cost["USD"] != 12 {
-		t.Errorf("got %s, %v", out.String(), err)
-	}
+	check.Must(t, Table(&out, []*Summary{s}))
+	check.Equal(t, "millionths of a dollar", s.Cost["USD"], 12)
 	head := "suite      tasks trials  pass  fail  void   rate     95 % cost (prices of 2026-11-01)\n"
-	if _, rest, _ := strings.Cut(out.String(), "\n"); !strings.HasPrefix(rest, head+"s              2      2     1     1     0  50.0%    9–91%                  0.0000 USD\n") {
-		t.Errorf("got %s\nwant %s", rest, head)
-	}
+	_, rest, _ := strings.Cut(out.String(), "\n")
+	check.That(t, strings.HasPrefix(rest, head+"s              2      2     1     1     0  50.0%    9–91%                  0.0000 USD\n"), "got %s\nwant %s", rest, head)
 	check.Contains(t, "", out.String(), "\ns: suite h\n")
 	check.That(t, s.Interval.Low <= 0.1 && s.Interval.High >= 0.9, "got %+v", s)
 	s, _ = Summarize([]*Line{a, line("b", 0, Void)})

@@ -107,9 +107,7 @@ func TestPathsArePointers(t *testing.T) {
 	}
 	written := &tree.Document{Root: out.Root, Left: 1000}
 	for name, want := range map[string]string{"c": "string", "d": "integer", "e": "null"} {
-		if got := written.Plain(tree.Object(out.Root["properties"])[name])["type"]; got != want {
-			t.Errorf("%s: got the type %v, want %s\n%s", name, got, want, tree.Show(out.Root))
-		}
+		check.Equal[any](t, name+" in "+tree.Show(out.Root), written.Plain(tree.Object(out.Root["properties"])[name])["type"], want)
 	}
 }
 

@@ -46,10 +46,7 @@ func TestStreaming(t *testing.T) {
 		start := time.Now()
 		body := bufio.NewReader(get(t, t.Context(), s, "/").Body)
 		for i := range 3 {
-			got, err := body.ReadString('\n')
-			if want := fmt.Sprintln("line", i); got != want || err != nil {
-				t.Errorf("got %q, %v, want %q", got, err, want)
-			}
+			check.Equal(t, "", check.Value(body.ReadString('\n'))(t), fmt.Sprintln("line", i))
 			waited, want := time.Since(start), time.Duration(i)*time.Hour
 			check.That(t, waited == want, "line %d: got it after %v, want %v", i, waited, want)
 		}
