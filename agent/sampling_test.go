@@ -76,9 +76,8 @@ func TestSamplingReviewInAnotherProcess(t *testing.T) {
 			}
 			got = resumed(t, reviewed(t, host, eras[1], play(says("done")), agent.Options{Durable: agent.Durable{Store: store}}), tt.answer(q))
 			check.Same(t, "result", lines(got.Messages)[2], tt.want)
-			if asked := jsonOf(host.Requests); strings.Count(asked, `"messages"`) > 1 || !strings.Contains(asked, tt.asked) {
-				t.Errorf("the model was asked %s, want %s once", asked, tt.asked)
-			}
+			asked := jsonOf(host.Requests)
+			check.That(t, strings.Count(asked, `"messages"`) <= 1 && strings.Contains(asked, tt.asked), "the model was asked %s, want %s once", asked, tt.asked)
 			if name != "fail" {
 				wantSampling(t, got.Usage, tt.asked != "")
 			}

@@ -170,9 +170,8 @@ func TestStoppedProcess(t *testing.T) {
 		check.Must(t, err)
 		check.Must(t, check.Err(io.WriteString(p.in, "go\n")))
 		signal(t, p, syscall.SIGCONT)
-		if got := p.line(t); !strings.HasPrefix(got, "error true") {
-			t.Errorf("got %q, want a conflict", got)
-		}
+		line := p.line(t)
+		check.That(t, strings.HasPrefix(line, "error true"), "got %q, want a conflict", line)
 		check.Must(t, d.Append(t.Context(), store, lease, notes("by the parent", 1)...))
 		check.Equal(t, "records", check.Value(store.Load(t.Context(), key))(t).Head.Seq, d.State.Seq)
 	})

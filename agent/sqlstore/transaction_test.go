@@ -204,8 +204,7 @@ func TestGroupAfterPanic(t *testing.T) {
 				failed++
 			}
 		}
-		if err := g.do(t.Context(), false, nothing); failed < 2 || err != nil || g.isActive {
-			t.Errorf("got %d failures, then %v, active %v", failed, err, g.isActive)
-		}
+		err := g.do(t.Context(), false, nothing)
+		check.That(t, failed >= 2 && err == nil && !g.isActive, "got %d failures, then %v, active %v", failed, err, g.isActive)
 	})
 }
