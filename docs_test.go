@@ -422,8 +422,7 @@ func headings(document string) (anchors []string) {
 }
 
 func read(t *testing.T, name string) string {
-	data := check.Value(os.ReadFile(name))(t)
-	return string(data)
+	return string(check.Value(os.ReadFile(name))(t))
 }
 
 // viewOfTool is the program in docs/apps.md. It is only compiled.

@@ -66,8 +66,7 @@ func TestMergeOfHostileNames(t *testing.T) {
 	}
 	long := strings.Repeat("2_", 50)
 	a, b := source(long), source("2\x00"+long)
-	catalog := Merge(a, a, b, b).Catalog(profile.Plain)
-	check.Equal(t, "names", len(catalog.byName), 4)
+	check.Equal(t, "names", len(Merge(a, a, b, b).Catalog(profile.Plain).byName), 4)
 }
 
 // The stored parts of a call are enough to continue it in another process.

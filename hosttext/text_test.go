@@ -112,8 +112,7 @@ func TestJSON(t *testing.T) {
 
 func encode(t *testing.T, v any) string {
 	t.Helper()
-	raw := check.Value(json.Marshal(v))(t)
-	return string(raw)
+	return string(check.Value(json.Marshal(v))(t))
 }
 
 func TestWriter(t *testing.T) {

@@ -55,8 +55,7 @@ func TestFlagsThatExcludeEachOther(t *testing.T) {
 	for _, args := range [][]string{{"-sign-out", "-call", "x", server}, {"-sign-out", "-paste", server}} {
 		var out bytes.Buffer
 		p := &program{you: personAt(strings.NewReader(""), &out, nil), out: &out}
-		err := p.run(t.Context(), args)
-		check.Text(t, err, " without ", args)
+		check.Text(t, p.run(t.Context(), args), " without ", args)
 	}
 }
 

@@ -72,8 +72,7 @@ func TestAsk(t *testing.T) {
 
 // start makes the command of the program in the folder of the file.
 func start(t *testing.T, file, typed string) *exec.Cmd {
-	program := check.Value(os.Executable())(t)
-	cmd := exec.CommandContext(t.Context(), program)
+	cmd := exec.CommandContext(t.Context(), check.Value(os.Executable())(t))
 	cmd.Dir, cmd.Stdin = filepath.Dir(file), strings.NewReader(typed)
 	cmd.Env = append(os.Environ(), programVariable+"=1")
 	return cmd

@@ -22,8 +22,7 @@ func TestMain(m *testing.M) {
 
 func lesson(t *testing.T, runs string, args ...string) string {
 	t.Helper()
-	program := check.Value(os.Executable())(t)
-	cmd := exec.CommandContext(t.Context(), program, args...)
+	cmd := exec.CommandContext(t.Context(), check.Value(os.Executable())(t), args...)
 	cmd.Env = append(os.Environ(), programVariable+"=1", "RUNS="+runs)
 	out, _ := cmd.CombinedOutput() // the text tells more than the status
 	return strings.TrimSpace(string(out))

@@ -70,8 +70,7 @@ func example(t *testing.T, h *host, input string, args ...string) (stdout, stder
 	for name, text := range map[string]string{"a.txt": "one two three", "b.txt": "one\x1b[31m two"} {
 		check.Must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 	}
-	program := check.Value(os.Executable())(t)
-	cmd := exec.CommandContext(t.Context(), program, args...)
+	cmd := exec.CommandContext(t.Context(), check.Value(os.Executable())(t), args...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "BE_THE_EXAMPLE=1", "OPENAI_API_KEY=sk-of-nobody", "OPENAI_MODEL=small", "OPENAI_BASE_URL="+h.URL)
 	cmd.Stdin = strings.NewReader(input)
