@@ -89,10 +89,6 @@ func note(seen map[string]map[string]bool, text, by string) {
 	seen[text][by] = true
 }
 
-func knownRevisions() []string {
-	return []string{mcp.Revision20241105, mcp.Revision20250326, mcp.Revision20250618, mcp.Revision20251125, mcp.Revision20260728}
-}
-
 // TestWire checks every row with every kind of host and every revision of the protocol, over a
 // real HTTP server and a connection of the client.
 func TestWire(t *testing.T) {
@@ -106,7 +102,7 @@ func TestWire(t *testing.T) {
 	host := newWireHost(t)
 	for model, rows := range byModel {
 		for _, kind := range chat.Hosts() {
-			for _, revision := range knownRevisions() {
+			for _, revision := range []string{mcp.Revision20241105, mcp.Revision20250326, mcp.Revision20250618, mcp.Revision20251125, mcp.Revision20260728} {
 				p := newWirePeer(t, revision, host.sampler(t, kind, model))
 				for _, r := range rows {
 					if revision >= r.since {

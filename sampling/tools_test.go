@@ -11,11 +11,6 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// callOf is a host's answer that calls a tool.
-func callOf(name, arguments string) string {
-	return fmt.Sprintf(`{"choices":[{"message":{"tool_calls":[{"id":"c1","type":"function","function":{"name":%q,"arguments":%q}}]},"finish_reason":"tool_calls"}]}`, name, arguments)
-}
-
 // A server's tools are written in the dialect of the model's provider, the model's arguments are
 // turned back, and the model sees its own arguments again.
 func TestToolsAreWrittenForTheHost(t *testing.T) {
@@ -46,7 +41,7 @@ func TestToolsAreWrittenForTheHost(t *testing.T) {
 			`{"no_parameters":true}`, `{}`, `{}`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHost(t, answering(callOf("f", tt.wrote), plainAnswer))
+			h := newHost(t, answering(fmt.Sprintf(`{"choices":[{"message":{"tool_calls":[{"id":"c1","type":"function","function":{"name":"f","arguments":%q}}]},"finish_reason":"tool_calls"}]}`, tt.wrote), plainAnswer))
 			s := h.sampler(t, &Options{Host: tt.host})
 			first := `{"role":"user","content":{"type":"text","text":"Hi"}}`
 			ask := func(messages string) *mcp.CreateMessageResult {
