@@ -22,11 +22,6 @@ import (
 // suite is the installed suite.
 type suite struct{ *testenv.NPM }
 
-func install(t *testing.T) suite {
-	t.Helper()
-	return suite{testenv.InstallNPM(t, os.DirFS("testdata/npm"))}
-}
-
 func (s suite) command(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, s.Node(), append([]string{s.Module("@modelcontextprotocol/conformance/dist/index.js")}, args...)...)
 	cmd.Env = append(os.Environ(), testenv.Role(asClient)) // its clients are this program again
@@ -159,7 +154,7 @@ var must = map[string]string{
 // TestConformance runs every client scenario of the official suite, under each
 // of its revisions. No check may fail or warn, and each run must make some.
 func TestConformance(t *testing.T) {
-	s := install(t)
+	s := suite{testenv.InstallNPM(t, os.DirFS("testdata/npm"))}
 	client := check.Value(os.Executable())(t)
 	listed := s.scenarios(t)
 	check.That(t, len(listed) == len(selections),
