@@ -311,10 +311,8 @@ func registers(t *testing.T, url string, opts agent.Options, want run.Status) {
 	}
 	stamp := adapter.Func("stamp", "Stamps a name.", func(_ context.Context, n name) (string, error) { return n.Name + ", stamped", nil }, nil)
 	opts.Name, opts.System, opts.Tools = "clerk", "Be brief.", []adapter.Source{toolset, stamp}
-	model := play(uses(toolCall("1", "form", `{"n":"7"}`)), uses(toolCall("2", "stamp", `{"name":"Ann"}`)), tellsResults)
+	model := play(uses(toolCall("1", "form", `{"n":"7"}`)), uses(toolCall("2", "stamp", `{"name":"Ann"}`)), func(ctx context.Context, p prompt) (*model.Response, error) {
+		return says(fmt.Sprintf("%q", results(p.Request.Messages)))(ctx, p)
+	})
 	check.Equal(t, "status", mustRun(t, newAgent(t, model, &opts), human("go"), agent.WithRun(theRun.ID)).Status, want)
-}
-
-func tellsResults(ctx context.Context, p prompt) (*model.Response, error) {
-	return says(fmt.Sprintf("%q", results(p.Request.Messages)))(ctx, p)
 }

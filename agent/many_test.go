@@ -74,11 +74,6 @@ type analyzed struct {
 	db *sql.DB
 }
 
-func (a analyzed) analyze() error {
-	_, err := a.db.Exec("ANALYZE")
-	return err
-}
-
 func inFiles(t testing.TB, opts *filestore.Options) record.Store {
 	t.Helper()
 	return check.Value(filestore.Open(t.TempDir(), opts))(t)

@@ -32,12 +32,6 @@ func BenchmarkAppend(b *testing.B) {
 	}
 }
 
-// suspended creates a run of about 8 kB that waits for a person.
-func suspended(t testing.TB, s record.Store, key run.Key) {
-	_, lease := create(t, s, key, append(ledgertest.Notes(strings.Repeat("x", 500), 12), question("a"), &ledger.Suspended{})...)
-	check.Must(t, s.Release(ctx, lease))
-}
-
 // BenchmarkSuspended writes, loads and lists 10,000 suspended runs of 8 kB: the figures of docs/durability.md.
 func BenchmarkSuspended(b *testing.B) {
 	const runs = 10_000
@@ -46,7 +40,8 @@ func BenchmarkSuspended(b *testing.B) {
 	id := func(i int) run.Key { return run.Key{Tenant: "acme", ID: fmt.Sprint("run_", i)} }
 	start := time.Now()
 	for i := range runs {
-		suspended(b, s, id(i))
+		_, lease := create(b, s, id(i), append(ledgertest.Notes(strings.Repeat("x", 500), 12), question("a"), &ledger.Suspended{})...)
+		check.Must(b, s.Release(ctx, lease))
 	}
 	written := time.Since(start)
 	var last time.Duration
@@ -58,7 +53,11 @@ func BenchmarkSuspended(b *testing.B) {
 		last = time.Since(start)
 	}
 	b.ReportMetric(written.Seconds(), "s/write")
-	b.ReportMetric(float64(sizeOf(b, dir))/runs, "B/run")
+	size := int64(0)
+	for _, path := range check.Value(filepath.Glob(filepath.Join(dir, "*.jsonl")))(b) {
+		size += check.Value(os.Stat(path))(b).Size()
+	}
+	b.ReportMetric(float64(size)/runs, "B/run")
 	b.ReportMetric(last.Seconds()*1000, "ms/list")
 	loads := make([]time.Duration, runs)
 	for i := range loads {
@@ -118,11 +117,4 @@ func BenchmarkLists(b *testing.B) {
 			}
 		})
 	}
-}
-
-func sizeOf(b *testing.B, dir string) (size int64) {
-	for _, path := range check.Value(filepath.Glob(filepath.Join(dir, "*.jsonl")))(b) {
-		size += check.Value(os.Stat(path))(b).Size()
-	}
-	return size
 }

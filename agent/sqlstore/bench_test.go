@@ -87,7 +87,7 @@ func BenchmarkSuspended(b *testing.B) {
 		for part := range 8 {
 			wg.Go(func() {
 				for i := part; i < runs; i += 8 {
-					suspended(b, store, run.Key{ID: fmt.Sprint(i)})
+					create(b, store, run.Key{ID: fmt.Sprint(i)}, append(notes(strings.Repeat("x", 700), 10), &ledger.Suspended{})...) // 8 kB
 				}
 			})
 		}
@@ -155,11 +155,6 @@ func count[T any](b *testing.B, list iter.Seq2[T, error]) (n int) {
 		n++
 	}
 	return n
-}
-
-// suspended creates a run of 8 kB that waits.
-func suspended(b *testing.B, store record.Store, key run.Key) {
-	create(b, store, key, append(notes(strings.Repeat("x", 700), 10), &ledger.Suspended{})...)
 }
 
 // cpuTime returns the processor time of this process, without the server.
