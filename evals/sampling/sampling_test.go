@@ -1,3 +1,5 @@
+//lint:file-ignore SA1019 sampling is deprecated, but servers use it
+
 package sampling
 
 import (
