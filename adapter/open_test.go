@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -93,9 +94,9 @@ func after(d time.Duration, failure error) transportFunc {
 
 const advice = " (Policy.Start: StartAvailable continues without servers that fail)"
 
-// The error of Open names all servers that fail, in order, and Open waits for nothing else.
+// The error of Open names all servers that fail, in order. Open waits for nothing else, and logs no server as left out.
 func TestOpenNamesEveryFailure(t *testing.T) {
-	slow := Server{Name: "slow", Transport: transportFunc(silent)} // would take 30 s
+	slow := Server{Name: "slow", Transport: transportFunc(silent), Policy: Policy{Start: StartAvailable}} // would take 30 s
 	for want, tt := range map[string]struct {
 		servers []Server
 		after   time.Duration
@@ -108,9 +109,11 @@ func TestOpenNamesEveryFailure(t *testing.T) {
 		}, failTogether - 1},
 	} {
 		synctest.Test(t, func(t *testing.T) {
+			var log strings.Builder
 			start := time.Now()
-			_, err := Open(t.Context(), tt.servers, nil)
+			_, err := Open(t.Context(), tt.servers, &Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 			check.Is(t, err, errNoDial)
+			check.Equal(t, "log", log.String(), "")
 			check.Equal(t, "error", err.Error(), "open toolset: "+want+advice)
 			check.Equal(t, want, time.Since(start), tt.after)
 		})
@@ -242,6 +245,29 @@ func TestQuickServersAreNotKeptWaiting(t *testing.T) {
 		check.Is(t, ts.Servers()[3].Err, errNoDial)
 		check.That(t, broken.dials.Load() >= 2, "got %d connections, want that it is tried again", broken.dials.Load())
 		check.Equal(t, "", callTool(t, ts, "b", "").Text, "done")
+	})
+}
+
+// TestLateServers refreshes and removes servers that are still connecting: none is dialed twice, and what was removed stops.
+func TestLateServers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log strings.Builder
+		opts := &Options{Policy: Policy{Start: StartAvailable}, OpenWait: time.Second, Logger: slog.New(slog.NewTextHandler(&log, nil))}
+		slow := serving("slow", newListener(t, "b"), newListener(t, "c")).slowly(8 * time.Second)
+		var stopped atomic.Bool
+		ts := open(t, opts,
+			Server{Name: "quick", Transport: serving("quick", newListener(t, "a"))}, Server{Name: "slow", Transport: slow},
+			Server{Name: "gone", Transport: transportFunc(func(ctx context.Context) (transport.Conn, error) {
+				defer stopped.Store(true)
+				return silent(ctx)
+			})})
+		check.NoError(t, ts.Remove("gone"))
+		synctest.Wait()
+		check.Equal(t, "stopped", stopped.Load(), true)
+		check.NoError(t, ts.Refresh(t.Context(), "slow"))
+		check.Equal(t, "dials", slow.dials.Load(), int32(1))
+		wantTools(t, ts, "a", "b")
+		check.That(t, !strings.Contains(log.String(), "left out"), "got the log %s", log.String())
 	})
 }
 

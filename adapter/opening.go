@@ -64,8 +64,9 @@ type opening struct {
 
 	starting context.Context // the context of the servers' start
 	end      context.CancelCauseFunc
-	opened   chan int // the index of each server that is open or has failed
-	pending  []bool   // by index: whether the server is neither open nor has failed
+	ends     []context.CancelFunc // by index: cancels the start of one server
+	opened   chan int             // the index of each server that is open or has failed
+	pending  []bool               // by index: whether the server is neither open nor has failed
 
 	joined  []*server     // all, with placeholders for late servers
 	settled chan struct{} // closed when they are in the roster
@@ -98,6 +99,7 @@ func (c *connector) newOpening(servers []Server) *opening {
 		connector: c,
 		all:       make([]*server, len(servers)),
 		openWait:  c.opts.OpenWait,
+		ends:      make([]context.CancelFunc, len(servers)),
 		opened:    make(chan int, len(servers)),
 		pending:   slices.Repeat([]bool{true}, len(servers)),
 		settled:   make(chan struct{}),
@@ -123,16 +125,21 @@ func (o *opening) begin(ctx context.Context) (detach func()) {
 		o.starting, o.end = context.WithCancelCause(ctx)
 		detach = func() { o.end(nil) }
 	}
-	for i := range o.all {
-		o.roster.start(func() { o.openServer(i) })
+	for i, s := range o.all {
+		var starting context.Context
+		starting, o.ends[i] = context.WithCancel(o.starting)
+		s.state.changing <- struct{}{} // until openServer returns
+		o.roster.start(func() { o.openServer(starting, i) })
 	}
 	return detach
 }
 
-// openServer opens a server, which replaces its placeholder if it is late.
-func (o *opening) openServer(i int) {
+// openServer opens a server, which replaces its placeholder if it is late. Nothing else connects it meanwhile.
+func (o *opening) openServer(ctx context.Context, i int) {
+	defer o.ends[i]()
 	s := o.all[i]
-	s.err = o.openOrRecall(o.starting, s)
+	defer func() { <-s.state.changing }()
+	s.err = o.openOrRecall(ctx, s)
 	o.opened <- i
 	<-o.settled
 	if o.joined[i] != s {
@@ -140,12 +147,13 @@ func (o *opening) openServer(i int) {
 	}
 }
 
-// replaceLate lets placeholders join instead of late servers.
+// replaceLate lets placeholders join instead of late servers. If one is removed, its server is not started any more.
 func (o *opening) replaceLate() {
 	for i, s := range o.all {
 		if o.pending[i] {
 			o.joined[i] = o.newServer(s.recipe, s.state)
 			o.joined[i].err = fmt.Errorf("server %q: %w", s.label, ErrConnecting)
+			context.AfterFunc(o.joined[i].life, o.ends[i])
 		}
 	}
 }
@@ -167,7 +175,9 @@ func (o *opening) await(ctx context.Context) error {
 				openWaitOver = time.After(o.openWait)
 			case s.err == nil:
 			case s.state.policy.Start != StartRequired:
-				o.opts.Logger.Warn("left out a server", "server", s.label, "error", s.err)
+				if o.starting.Err() == nil { // else Open fails
+					o.opts.Logger.Warn("left out a server", "server", s.label, "error", s.err)
+				}
 			case context.Cause(o.starting) != errOthersFailed:
 				failed[i] = s.err
 				if failTogetherOver == nil {
@@ -193,17 +203,18 @@ func (o *opening) await(ctx context.Context) error {
 	return nil
 }
 
-// replacePlaceholder replaces a placeholder by a server that has connected or failed.
+// replacePlaceholder replaces a placeholder by a server that has connected or failed, for the holder of
+// serverState.changing.
 func (c *connector) replacePlaceholder(placeholder, s *server) {
 	if s.err != nil {
-		c.opts.Logger.Warn("left out a server", "server", s.label, "error", s.err)
 		if c.roster.fail(placeholder, s.err) {
+			c.opts.Logger.Warn("left out a server", "server", s.label, "error", s.err)
 			c.watchServer(placeholder)
 		}
 		return
 	}
 	joined := false
-	_ = c.changeServer(c.roster.life, placeholder, func(context.Context) (*Event, error) {
+	_, _ = c.changeHeld(c.roster.life, placeholder, func(context.Context) (*Event, error) {
 		tools := s.tools // once the server has joined, the lock of the roster guards them
 		if joined = c.roster.replace(placeholder, s, func() bool { return true }); !joined {
 			return nil, nil

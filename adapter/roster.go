@@ -136,7 +136,7 @@ func (r *roster) delayClose(s *server) bool {
 func (r *roster) setServers(all []*server) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.servers = all
+	r.servers = slices.Clone(all)
 	r.buildLocked()
 }
 
@@ -219,16 +219,15 @@ func (r *roster) remove(label string) *server {
 	return s
 }
 
-// replace replaces a server. It returns false if the toolset is closed, the server was removed, or confirm refuses.
-// confirm is called with the lock held.
-func (r *roster) replace(old, next *server, confirm func() bool) bool {
+// replace replaces a server, possibly by itself. First it calls change with the lock held, which may modify both servers.
+// It returns false if the toolset is closed, the server was removed, or change refuses.
+func (r *roster) replace(old, next *server, change func() bool) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	i := slices.Index(r.servers, old)
-	if i < 0 || r.closed || !confirm() {
+	if i < 0 || r.closed || !change() {
 		return false
 	}
-	r.servers = slices.Clone(r.servers)
 	r.servers[i] = next
 	r.buildLocked()
 	return true
