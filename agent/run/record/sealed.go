@@ -32,6 +32,9 @@ type sealedStore struct {
 }
 
 func (s *sealedStore) Create(ctx context.Context, h Holder, head run.Head, records []run.Record) (Lease, error) {
+	if err := checkCreate(head, records); err != nil { // below, any sealed record may be the first one of a run
+		return Lease{}, err
+	}
 	sealed, err := s.sealAll(head.Key, records)
 	if err != nil {
 		return Lease{}, fmt.Errorf("create run %q: %w", head.Key.ID, err)
