@@ -11,8 +11,6 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 )
 
-var one = run.Key{Tenant: "acme", ID: "one"}
-
 func create(t *trial) {
 	d := begin(one, opened("a", "b")...)
 	lease := t.create(d, held)
@@ -36,21 +34,27 @@ func createRefused(t *trial) {
 	late[0].Seq, late[1].Seq = 2, 3
 	empty := slices.Clone(d.Records)
 	empty[1].JSON = nil
-	for name, records := range map[string][]run.Record{
-		"no records":         nil,
-		"no first record":    late,
-		"a gap":              {d.Records[0], late[1]},
-		"no JSON":            empty,
-		"head of the second": d.Records[:1],
+	for _, c := range []struct {
+		name    string
+		head    uint64 // its Seq
+		records []run.Record
+	}{
+		{"no records", 2, nil},
+		{"no first record", 3, late},
+		{"a gap", 3, []run.Record{d.Records[0], late[1]}},
+		{"no JSON", 2, empty},
+		{"head of the second", 2, d.Records[:1]},
 	} {
-		if _, err := t.store.Create(t.Context(), record.Holder{TTL: held}, d.Head(), records); err == nil {
-			t.Errorf("%s: got no error", name)
+		head := d.Head()
+		head.Seq = c.head
+		if _, err := t.store.Create(t.Context(), record.Holder{TTL: held}, head, c.records); err == nil {
+			t.Errorf("%s: got no error", c.name)
 		}
 		t.wantNone(one)
 	}
 }
 
-// load checks that changes to a loaded log do not change the store.
+// load checks that changes to the arguments of Create and to a loaded log do not change the store.
 func load(t *trial) {
 	t.wantNone(one)
 	d := begin(one, opened("a", "b")...)
@@ -62,9 +66,9 @@ func load(t *trial) {
 	records[0], head.QuestionIDs[0] = run.Record{}, "x"
 	log := t.load(one)
 	log.Records[0], log.Head.QuestionIDs[0], log.Replies[0] = run.Record{}, "x", run.Reply{}
-	_ = append(log.Records, run.Record{})
 	t.wantLog(d, run.Reply{Question: "a", Action: run.ActionCancel})
 	t.append(lease, d, ledgertest.Note("y"))
+	_ = append(log.Records, run.Record{}) // may not be where the store has its next record
 	t.wantLog(d, run.Reply{Question: "a", Action: run.ActionCancel})
 }
 
@@ -78,7 +82,7 @@ func appendRecords(t *trial) {
 	t.wantLog(d)
 }
 
-// appendWhole checks that nothing is stored if only the first record is valid.
+// appendWhole checks that nothing is stored if not all records are valid, or the head is not that of the last one.
 func appendWhole(t *trial) {
 	d := begin(one)
 	lease := t.create(d, held)
@@ -87,14 +91,15 @@ func appendWhole(t *trial) {
 	gap, empty := slices.Clone(records), slices.Clone(records)
 	gap[1].Seq++
 	empty[1].JSON = nil
-	other := d.Head()
+	other, ahead := d.Head(), d.Head()
 	other.Key.ID = "other"
+	ahead.Seq++
 	for _, c := range []struct {
 		name    string
 		head    run.Head
 		records []run.Record
 	}{
-		{"a gap", d.Head(), gap},
+		{"a gap", ahead, gap},
 		{"no JSON", d.Head(), empty},
 		{"no records", d.Head(), nil},
 		{"head of the second", d.Head(), records[:1]},
@@ -134,8 +139,8 @@ func appendConflict(t *trial) {
 	t.wantNone(draftKey(none))
 }
 
-// appendLost checks what a holder finds that lost the result of an append with replies: its
-// records if they were stored, and another holder's if it had lost its lease.
+// appendLost repeats an append with replies, as a holder does that lost its result: it is a conflict, and the records and
+// replies are stored once. An append after a takeover is a conflict, too.
 func appendLost(t *trial) {
 	d := begin(one, opened("a", "b")...)
 	lease := t.create(d, held)
@@ -167,10 +172,8 @@ func appendTakeovers(t *trial) {
 		if n > 0 {
 			t.append(lease, d, &ledger.Noted{Taken: true})
 		}
-		for _, h := range t.heads(record.Query{AllTenants: true, DueAt: time.Now()}) {
-			if h.Takeovers != n {
-				t.Errorf("got %d takeovers, want %d", h.Takeovers, n)
-			}
+		if got := t.heads(record.Query{AllTenants: true, DueAt: time.Now()}); len(got) != 1 || got[0].Takeovers != n {
+			t.Errorf("got %+v, want one head with %d takeovers", got, n)
 		}
 	}
 	t.append(t.acquire(one, held), d, &ledger.Replied{Reply: yes("a")})
@@ -190,19 +193,19 @@ func appendExpired(t *trial) {
 	t.wantLog(d)
 }
 
-// appendOwnMembers checks that the store ignores what the head of an append says of the lease
-// and the replies.
+// appendOwnMembers checks that the store ignores what a given head says of the lease and the replies.
 func appendOwnMembers(t *trial) {
 	d := begin(one, opened("a")...)
-	head := d.Head()
-	head.Epoch, head.HeldUntil, head.ReplyCount = 1<<40, start, 7
-	lease, err := t.store.Create(t.Context(), record.Holder{TTL: held}, head, d.Records)
+	wrongHead := func() run.Head {
+		head := d.Head()
+		head.Epoch, head.HeldUntil, head.ReplyCount = 1<<40, start, 7
+		return head
+	}
+	lease, err := t.store.Create(t.Context(), record.Holder{TTL: held}, wrongHead(), d.Records)
 	t.ok(err)
 	before := t.load(one).Head
 	records := d.Add(ledgertest.Note("1"))
-	head = d.Head()
-	head.Epoch, head.HeldUntil, head.ReplyCount = 1<<40, start, 7
-	t.ok(t.store.Append(t.Context(), lease, head, records))
+	t.ok(t.store.Append(t.Context(), lease, wrongHead(), records))
 	t.wantLog(d)
 	t.wantHolder(lease)
 	if got := t.load(one).Head; !got.HeldUntil.Equal(before.HeldUntil) {

@@ -109,6 +109,8 @@ const (
 	expired = -time.Hour // long ago, also for a store that read the clock earlier
 )
 
+var one = run.Key{Tenant: "acme", ID: "one"}
+
 var start = ledgertest.Start
 
 var begin = ledgertest.New

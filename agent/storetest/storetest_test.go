@@ -68,7 +68,10 @@ var faults = []struct {
 	on         on
 }{
 	{"creates over a run", "create/exists", on{"create": before(func(c *call) { _ = c.Store.Delete(c.Ctx, c.Key) })}},
+	{"creates without looking at each number", "create/refused", on{"create": numbering}},
 	{"shares its log", "load", on{"load": sharing()}},
+	{"shares the room behind its log", "load", sharingRoom()},
+	{"appends without looking at each number", "append/all_or_nothing", on{"append": numbering}},
 	{"appends in parts", "append/all_or_nothing", on{"append": func(c *call) error {
 		for i := range c.Records {
 			part := c.Head
@@ -85,6 +88,7 @@ var faults = []struct {
 		}
 		return nil
 	}}},
+	{"lists no run with takeovers", "append/takeovers", on{"list": before(func(c *call) { c.Query.AllTenants = false })}},
 	{"takes any epoch", "lease/holder_that_wakes_up", on{"append": asPresent}},
 	{"does not say when the run was created", "lease", on{"acquire": after(func(c *call) { c.Lease.Created = time.Time{} })}},
 	{"refuses a lease that has expired", "append/expired_lease", on{"append": func(c *call) error {
@@ -215,6 +219,37 @@ func sharing() func(c *call) error {
 	})
 }
 
+// sharingRoom returns a store that copies the first records, and has a slot for each later one.
+func sharingRoom() on {
+	slots := make([]run.Record, 100)
+	return on{
+		"append": before(func(c *call) { copy(slots[c.Records[0].Seq-1:], c.Records) }),
+		"load": after(func(c *call) {
+			if c.Log != nil {
+				copy(slots, c.Log.Records[:min(3, len(c.Log.Records))])
+				c.Log.Records = slots[:len(c.Log.Records)]
+			}
+		}),
+	}
+}
+
+// numbering numbers the records, if the last one is that of the head, and makes the call.
+var numbering = before(func(c *call) {
+	last := len(c.Records) - 1
+	if last < 1 || c.Records[last].Seq != c.Head.Seq {
+		return
+	}
+	c.Records = slices.Clone(c.Records)
+	c.Head.Seq = 0
+	if c.Method == "append" {
+		c.Head.Seq = c.Records[0].Seq - 1
+	}
+	for i := range c.Records {
+		c.Head.Seq++
+		c.Records[i].Seq = c.Head.Seq
+	}
+})
+
 func keepingReplies() on {
 	var all []run.Reply
 	return on{
@@ -280,7 +315,7 @@ func TestFaults(t *testing.T) {
 			cmd := exec.Command(os.Args[0], "-test.run=^TestMemory$/^"+strings.ReplaceAll(c.test, "/", "$/^")+"$", "-test.timeout=1m")
 			cmd.Env = append(os.Environ(), "STORETEST_FAULT="+c.name)
 			out, err := cmd.CombinedOutput()
-			check.That(t, err != nil && strings.Contains(string(out), "--- FAIL: TestMemory/"+c.test),
+			check.That(t, err != nil && strings.Contains(string(out), "--- FAIL: TestMemory/"+c.test+" ("),
 				"got %v, %s, want the test %s to fail", err, out, c.test)
 		})
 	}
