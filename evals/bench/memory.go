@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -35,12 +36,13 @@ func (s *subject) weighInChild(ctx context.Context) (got rig.Sample, err error) 
 	cmd.Env = append(os.Environ(), "GODEBUG=gcstoptheworld=1") // nothing changes during the measurement
 	out, err := cmd.Output()
 	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
-		err = fmt.Errorf("%w: %s", err, bytes.TrimSpace(failed.Stderr))
+		err = fmt.Errorf("%w: %s", cmp.Or(context.Cause(ctx), err), bytes.TrimSpace(failed.Stderr))
 	}
 	if err != nil {
 		return nil, err
 	}
-	return got, json.Unmarshal(out, &got)
+	err = json.Unmarshal(out, &got)
+	return got, err
 }
 
 // weighHere measures memory in this process and prints the sample.
