@@ -170,14 +170,16 @@ func (l *loadedRun) loadWith(
 	return l.addReplies(ctx, a.recipe.opts.Durable.Store, replies)
 }
 
-// addReplies checks replies against their questions, adds them to the run, and returns those that
-// have to be made durable with the next records. That includes replies that the store has already,
-// because the process that gave them may have died before they were durable. If a question is
-// closed, all replies go to the store, which compares them with those of closed questions.
+// addReplies checks replies against their questions, adds them to the run, with the present time where
+// they have none, and returns those that have to be made durable with the next records. That includes
+// replies that the store has already, because the process that gave them may have died before they were
+// durable. If a question is closed, all replies go to the store, which compares them with those of
+// closed questions.
 func (l *loadedRun) addReplies(
 	ctx context.Context, store record.Store, replies []run.Reply,
 ) (unsaved []run.Reply, err error) {
-	open, err := ledger.CheckOpen(l.state, replies)
+	replies = ledger.Dated(replies)
+	open, err := ledger.CheckOpen(l.state, replies, time.Now())
 	switch {
 	case err != nil:
 		return nil, err

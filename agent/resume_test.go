@@ -403,6 +403,21 @@ func TestEqualAnswerIsMadeDurable(t *testing.T) {
 	}
 }
 
+// A reply without a time is stored with the present one, also beside a reply to a closed question.
+func TestTimeOfReplies(t *testing.T) {
+	store := new(listed).in(record.NewMemory())
+	model := play(uses(toolCall("1", "echo", `{"x":1}`), toolCall("2", "echo", `{"x":2}`)), says("done"))
+	a, _ := process(t, store, model, agent.Options{Person: agent.Person{Approve: agent.AskPerson}})
+	got := asks(t, a, 2, run.QuestionApproval)
+	one, two := got.Questions[0].Allow(), got.Questions[1].Allow()
+	resumed(t, a, one)
+	store.before = func() {
+		replies := load(t, store.Store, theRun).Replies
+		check.That(t, len(replies) == 1 && !replies[0].At.IsZero(), "got %+v in the store, want a reply with a time", replies)
+	}
+	check.Equal(t, "output", resumed(t, a, one, two).Output, "done")
+}
+
 // Another process may answer, or go on with the run, between the load of a run and its lease.
 func TestResumeBesideOthers(t *testing.T) {
 	key := run.Key{ID: "0"}

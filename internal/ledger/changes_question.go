@@ -32,7 +32,8 @@ func (c *Opened) apply(s *State, _ time.Time) error {
 	return nil
 }
 
-// Replied records the reply to a question. Its consequences are records of their own.
+// Replied records the reply to a question and, once a sign-in is accepted, to the other questions about
+// it. What the calls do then is recorded separately.
 type Replied struct {
 	Reply run.Reply `json:"answer"`
 
@@ -61,14 +62,17 @@ func (c *Replied) apply(s *State, _ time.Time) error {
 	return nil
 }
 
-// replyToSignIns gives the reply to the other calls that wait for the same sign-in and have no reply
-// yet.
+// replyToSignIns closes the other questions of this run about the same sign-in, and gives the reply to
+// those of their calls that have none yet.
 func (c *Replied) replyToSignIns(q *run.Question, s *State) {
 	isSame := func(o *run.Question) bool {
 		return o.Kind == run.QuestionSignIn && o.Call != "" && o.Server == q.Server && o.URL == q.URL
 	}
 	for _, o := range s.Questions {
-		if call := s.Call(o.Call); isSame(o) && call != nil && call.Reply == nil {
+		if !isSame(o) {
+			continue
+		}
+		if call := s.Call(o.Call); call != nil && call.Reply == nil {
 			c.storeReply(o, call)
 		}
 	}
@@ -148,12 +152,11 @@ func CheckReply(s *State, r run.Reply, now time.Time) error {
 	return run.CheckReply(q, r, now)
 }
 
-// CheckOpen checks replies to the questions of a run whose last state is s. It returns those to open questions, with the
-// present time where a reply has none. Replies to other questions are left to the store, which knows the replies to closed
+// CheckOpen checks replies to the questions of a run whose last state is s, and returns those to open
+// questions. Replies to other questions are left to the store, which knows the replies to closed
 // questions. The error matches [run.ErrExpired] or [run.ErrUnfit].
-func CheckOpen(s *State, replies []run.Reply) (open []run.Reply, err error) {
-	now := time.Now()
-	for _, r := range Dated(replies) {
+func CheckOpen(s *State, replies []run.Reply, now time.Time) (open []run.Reply, _ error) {
+	for _, r := range replies {
 		switch err := CheckReply(s, r, now); {
 		case err == nil:
 			open = append(open, r)

@@ -245,7 +245,8 @@ func Submit(ctx context.Context, store Store, key run.Key, replies ...run.Reply)
 	if err != nil {
 		return fmt.Errorf("load run %q: %w", key.ID, err)
 	}
-	open, err := ledger.CheckOpen(s, replies)
+	replies = ledger.Dated(replies)
+	open, err := ledger.CheckOpen(s, replies, time.Now())
 	if err != nil {
 		return err
 	}
@@ -254,7 +255,7 @@ func Submit(ctx context.Context, store Store, key run.Key, replies ...run.Reply)
 			return err
 		}
 	}
-	return store.Reply(ctx, key, ledger.Dated(replies))
+	return store.Reply(ctx, key, replies)
 }
 
 // lateRenewal is the part of a lease, a quarter, that is left only if its holder has missed two
