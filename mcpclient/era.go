@@ -39,13 +39,13 @@ type era interface {
 	header(r *request) http.Header
 
 	// inputRequired decodes the input that the server needs before it can return a result; it
-	// returns nil for a result. quote quotes the server's text in errors.
+	// returns nil for a result. quote quotes JSON of the server in errors.
 	inputRequired(r *request, result json.RawMessage, quote func([]byte) string) (*inputRound, error)
 
 	hasCancelNotice(r *request, overHTTP bool) bool
 
 	// checkTask returns an error if a tool cannot be called as a task, according to what both
-	// sides declare. With undeclared, what the server does not declare counts as declared.
+	// sides declare. With undeclared, what they do not declare counts as declared.
 	checkTask(tool *mcp.Tool, ours *offers, server *mcp.ServerCapabilities, undeclared bool) error
 
 	// taskRequest returns r as a request whose result may be a task, which the server keeps for

@@ -66,7 +66,7 @@ func (e *legacyEra) inputRequired(r *request, raw json.RawMessage, quote func([]
 	if !mayAsk(r.method) || !bytes.Contains(raw, []byte(`"input_required"`)) {
 		return nil, nil
 	}
-	return modernEra{}.inputRequired(r, raw, quote)
+	return new(modernEra).inputRequired(r, raw, quote)
 }
 
 // hasCancelNotice reports true on every transport, because "disconnection SHOULD NOT be interpreted

@@ -14,35 +14,32 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// modernEra is the era of revision 2026-07-28: no handshake and no session. Every request has
-// the client's name and capabilities. A server that needs input returns input_required and
-// sends no requests.
+// modernEra is the era of revision 2026-07-28: no handshake and no session. Every request has the
+// revision and the client's name and capabilities. A server that needs input returns
+// input_required and sends no requests. The fields are constant parts of requests; each entry of
+// _meta ends with a comma.
 type modernEra struct {
-	revision string
-	*modernParts
-}
-
-// modernParts are the constant parts of a client's requests. Each entry of _meta ends with a comma.
-type modernParts struct {
+	revision         string
 	version          []string // the revision, as the value of a header
 	meta             string   // entries of _meta, except capabilities
 	capabilities     string   // entry with the client's capabilities
 	taskCapabilities string   // the same for requests whose result may be a task
 }
 
-func newModernEra(revision, introduction string, declared *offers) modernEra {
+func newModernEra(revision, introduction string, declared *offers) *modernEra {
 	const entry = `"` + metakey.Prefix + `clientCapabilities":`
-	return modernEra{revision, &modernParts{
+	return &modernEra{
+		revision:         revision,
 		version:          []string{revision},
 		meta:             `"` + metakey.Prefix + `protocolVersion":"` + revision + `","` + metakey.Prefix + `clientInfo":` + introduction + ",",
 		capabilities:     entry + string(declared.encode("{}")) + ",",
 		taskCapabilities: entry + string(declared.encode("{}", metakey.Tasks)) + ",",
-	}}
+	}
 }
 
-func (e modernEra) name() string { return e.revision }
+func (e *modernEra) name() string { return e.revision }
 
-func (e modernEra) encode(b []byte, id int64, r *request, o *callOptions) []byte {
+func (e *modernEra) encode(b []byte, id int64, r *request, o *callOptions) []byte {
 	b = append(jsonrpc.AppendRequest(b, id, r.method), `,"params":{`...)
 	b = jsonrpc.AppendMembers(b, r.params)
 	b = append(b, r.answers...)
@@ -59,7 +56,7 @@ func (e modernEra) encode(b []byte, id int64, r *request, o *callOptions) []byte
 	return append(jsonrpc.CloseObject(appendMeta(b, id, o)), "}}"...)
 }
 
-func (e modernEra) header(r *request) http.Header {
+func (e *modernEra) header(r *request) http.Header {
 	h := http.Header{versionHeader: e.version}
 	if r == nil {
 		return h
@@ -73,14 +70,14 @@ func (e modernEra) header(r *request) http.Header {
 }
 
 // inputRequired decodes resultType, which determines the meaning of a result: absent it means
-// complete, and an unknown one is an error.
-func (e modernEra) inputRequired(r *request, raw json.RawMessage, quote func([]byte) string) (*inputRound, error) {
+// complete, and an unknown one is an error. Null counts as absent.
+func (e *modernEra) inputRequired(r *request, raw json.RawMessage, quote func([]byte) string) (*inputRound, error) {
 	var resultType json.RawMessage
 	var found inputRound
 	err := jsonrpc.Members(raw, func(key, value []byte) {
 		switch string(key) {
 		case "resultType":
-			resultType = value
+			resultType = notNull(value)
 		case "inputRequests":
 			found.questions = notNull(value)
 		case "requestState":
@@ -90,8 +87,10 @@ func (e modernEra) inputRequired(r *request, raw json.RawMessage, quote func([]b
 	if err != nil {
 		return nil, fmt.Errorf("%w: %v: %s", mcp.ErrInvalidResult, err, quote(raw))
 	}
-	kind := jsonrpc.Plain(resultType)
-	switch string(kind) {
+	if resultType == nil {
+		return nil, nil
+	}
+	switch string(jsonrpc.Plain(resultType)) {
 	case "complete":
 		return nil, nil
 	case "input_required":
@@ -101,12 +100,7 @@ func (e modernEra) inputRequired(r *request, raw json.RawMessage, quote func([]b
 		if r.task && (r.method == "tools/call" || r.method == "tasks/get") { // some servers repeat it in tasks/get
 			return nil, nil
 		}
-	}
-	switch {
-	case resultType == nil:
-		return nil, nil
-	case kind != nil:
-		resultType = kind
+		return nil, fmt.Errorf("%w: the server made %s a task, and only a tool call WithTask may become one", mcp.ErrInvalidResult, r.method)
 	}
 	return nil, fmt.Errorf("%w: resultType %s is not known", mcp.ErrInvalidResult, quote(resultType))
 }
@@ -119,6 +113,8 @@ func notNull(value json.RawMessage) json.RawMessage {
 	return value
 }
 
+// check returns an error if a server may not ask during this method, or if the round has nothing to
+// answer or an invalid state.
 func (i *inputRound) check(method string) error {
 	switch {
 	case !mayAsk(method):
@@ -138,11 +134,11 @@ func mayAsk(method string) bool {
 
 // hasCancelNotice reports whether to notify the server: over HTTP the end of the exchange cancels
 // the request.
-func (e modernEra) hasCancelNotice(_ *request, overHTTP bool) bool { return !overHTTP }
+func (e *modernEra) hasCancelNotice(_ *request, overHTTP bool) bool { return !overHTTP }
 
-func (e modernEra) pingMethod() string { return "server/discover" }
+func (e *modernEra) pingMethod() string { return "server/discover" }
 
-func (e modernEra) has(f feature) bool {
+func (e *modernEra) has(f feature) bool {
 	switch f {
 	case listenStreams, paramHeaders, completionCapability, completionContext, audioContent, severalBlocks, cacheHints:
 		return true
@@ -150,7 +146,7 @@ func (e modernEra) has(f feature) bool {
 	return false
 }
 
-func (e modernEra) checkTask(_ *mcp.Tool, ours *offers, server *mcp.ServerCapabilities, undeclared bool) error {
+func (e *modernEra) checkTask(_ *mcp.Tool, ours *offers, server *mcp.ServerCapabilities, undeclared bool) error {
 	if !ours.tasks && !undeclared {
 		return errors.New("Options.Protocol.Capabilities does not declare the extension " + metakey.Tasks)
 	}
@@ -164,9 +160,9 @@ func (e modernEra) checkTask(_ *mcp.Tool, ours *offers, server *mcp.ServerCapabi
 	return nil
 }
 
-func (e modernEra) taskRequest(r *request, _ time.Duration) *request { return r }
+func (e *modernEra) taskRequest(r *request, _ time.Duration) *request { return r }
 
-func (e modernEra) decodeCreated(raw json.RawMessage) (mcp.TaskState, bool, error) {
+func (e *modernEra) decodeCreated(raw json.RawMessage) (mcp.TaskState, bool, error) {
 	var result struct {
 		ResultType string `json:"resultType"`
 	}
@@ -180,7 +176,7 @@ func (e modernEra) decodeCreated(raw json.RawMessage) (mcp.TaskState, bool, erro
 	return task.state, true, err
 }
 
-func (e modernEra) decodePolled(raw json.RawMessage) (polledTask, error) {
+func (e *modernEra) decodePolled(raw json.RawMessage) (polledTask, error) {
 	var task polledTask
 	err := jsonrpc.Unmarshal(raw, &task)
 	if err == nil {
@@ -189,5 +185,6 @@ func (e modernEra) decodePolled(raw json.RawMessage) (polledTask, error) {
 	if err != nil {
 		return polledTask{}, fmt.Errorf("%w: %v", mcp.ErrInvalidResult, err)
 	}
+	task.Input, task.Result, task.Error = notNull(task.Input), notNull(task.Result), notNull(task.Error)
 	return task, nil
 }

@@ -108,7 +108,7 @@ func FuzzTaskState(f *testing.F) {
 	f.Add([]byte(`{"resultType":"task","taskId":"a","status":"working","ttlMs":-1e300,"pollIntervalMs":1e300}`))
 	f.Add([]byte(`{"task":{"taskId":"a","status":"working","ttl":null,"pollInterval":0.5}}`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		for _, e := range []era{&legacyEra{}, modernEra{}} {
+		for _, e := range []era{&legacyEra{}, &modernEra{}} {
 			created, isTask, createErr := e.decodeCreated(raw)
 			polled, pollErr := e.decodePolled(raw)
 			for _, state := range []struct {

@@ -101,7 +101,7 @@ type Protocol struct {
 	// sampling, elicitation and roots if they are installed. Without roots.listChanged in it
 	// [Client.SetRoots] sends no notification, and without the extension
 	// io.modelcontextprotocol/tasks [Client.StartTask] and [WithTask] create no task in the
-	// modern era.
+	// modern era, unless AllowUndeclared is set and the server creates one nevertheless.
 	ExactCapabilities bool
 
 	// AllowUndeclared sends requests even if the server did not declare their capability, for

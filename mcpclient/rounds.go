@@ -22,7 +22,7 @@ func WithManualInput() CallOption {
 
 // withRounds repeats a request until the server has all its input, in at most limit rounds.
 func withRounds(next sender, limit int, g *gatherer) sender {
-	quote := g.quote // made once: a method value takes an allocation
+	quote := g.quoteJSON // made once: a method value takes an allocation
 	return func(ctx context.Context, r *request, o *callOptions) (response, error) {
 		rounds := inputRounds{gatherer: g, limit: limit, asked: o.rounds, manual: o.manual}
 		for {

@@ -224,7 +224,7 @@ func TestGivenUpBetweenRounds(t *testing.T) {
 	})
 }
 
-// After a round the server may continue the call as a task, whose questions have keys of their own.
+// After a round the server may continue the call as a task, whose questions have keys of their own. Null counts as absent.
 func TestTaskAfterRound(t *testing.T) {
 	opts := modern()
 	opts.Roots, opts.Protocol.AllowUndeclared = []mcp.Root{}, true
@@ -238,6 +238,7 @@ func TestTaskAfterRound(t *testing.T) {
 			} else {
 				p.send(`{"id":%s,"result":{}}`, m.ID)
 			}
+			p.reply(`{"id":%s,"result":{"resultType":null,"taskId":"k","status":"input_required","inputRequests":null}}`)
 			p.reply(`{"id":%s,"result":{"taskId":"k","status":"completed","result":{"content":[{"type":"text","text":"done"}]}}}`)
 		}()
 		check.Equal(t, "", textOf(check.Value(c.StartTask(t.Context(), slow, nil, 0))(t).Wait(t.Context())), "done")
@@ -266,6 +267,7 @@ func TestWordsAboutResults(t *testing.T) {
 	for result, want := range map[string]string{
 		`{"resultType":"future"}`: `invalid result: resultType "future" is not known`,
 		`{"resultType":7}`:        `invalid result: resultType "7" is not known`,
+		`{"resultType":"task"}`:   `invalid result: the server made tools/call a task, and only a tool call WithTask may become one`,
 		`{"resultType":"input_required","inputRequests":{"1":{}}}`:      `invalid result: a question of the server: method "" is not available`,
 		`{"resultType":"input\u005frequired","inputRequests":{"1":{}}}`: `invalid result: a question of the server: method "" is not available`,
 	} {
