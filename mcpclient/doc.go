@@ -22,7 +22,8 @@
 //	                 │ Options.OnNotification │ ◀────── "something changed"
 //	                 └────────────────────────┘
 //
-// Package mcp has the types of the protocol, and examples/client is a program.
+// Package [mcp] has the types of the protocol. The program in examples/client lists the tools of a
+// server and calls one.
 //
 // # Transports
 //
@@ -79,9 +80,10 @@
 //
 // There are three kinds of failure. If the server answered with an error, it is an
 // [*mcp.RPCError]. If a tool ran and failed, the call has no error, and
-// [mcp.CallToolResult.Err] returns an [*mcp.ToolError]. If the client could not ask, it is
-// another error, such as [ErrClosed], [*transport.HTTPError], [*transport.ProcessError] or
-// [ErrUndeclared]. A call whose context ended satisfies errors.Is(err, ctx.Err()).
+// [mcp.CallToolResult.Err] returns an [*mcp.ToolError]. If the client could not ask, or could not
+// use what came back, it is another error, such as [ErrClosed], [ErrUndeclared],
+// [*transport.HTTPError], [*transport.ProcessError], [mcp.ErrInvalidResult] or
+// [ErrTooManyRounds]. A call whose context ended satisfies errors.Is(err, ctx.Err()).
 //
 // A message that is broken or too large fails only the call to which it belongs. The client never
 // repeats a tool call that may have run. It sends one again only if the server did not act on it:
@@ -93,8 +95,9 @@
 //
 // The methods of a Client may be called concurrently, including by handlers and callbacks.
 //
-//   - A call returns at once when its context ends, unless a host's own
-//     http.RoundTripper ignores the context. The server is notified asynchronously.
+//   - A call returns at once when its context ends, unless code of the host ignores the context:
+//     an http.RoundTripper, or what runs on the goroutine of the call, such as middleware. The
+//     server is notified asynchronously.
 //   - Progress callbacks run on the goroutine that made the call, in order, before the
 //     call returns.
 //   - [Options.OnNotification] runs on one goroutine, in the order of arrival.
@@ -104,12 +107,13 @@
 //     handler panics or ends its goroutine, as t.FailNow does.
 //   - A handler, a callback and a hook may call [Client.Close], which does not wait
 //     for handlers and callbacks. [Client.Done] does: after it no goroutine of the client
-//     is left.
+//     is left, except one that a reader or writer of [IO] blocks.
 //
 // # Middleware
 //
 // [Options.Middleware] wraps each call, [Options.ServerMiddleware] each request of the
-// server: see [Request]. Package otelmcp traces and measures with them.
+// server: see [Request]. Package [github.com/mcpchain/mcpchain/mcpclient/otelmcp] has both, for
+// traces and metrics of OpenTelemetry.
 //
 // # Bounds
 //
