@@ -196,6 +196,17 @@ func TestWindowUse(t *testing.T) {
 	}
 }
 
+// TestWindowUseOfHooks distinguishes the tools that a hook adds from those of a search.
+func TestWindowUseOfHooks(t *testing.T) {
+	add := func(_ context.Context, _ *agent.State, q *model.Request) error {
+		q.Tools = append(q.Tools, model.Tool{Name: "added"})
+		return nil
+	}
+	a := newAgent(t, play(says("hi")), &agent.Options{Hooks: []agent.Hook{{BeforeModel: add}}})
+	got := mustRun(t, a, human("hello")).Window.Servers
+	check.That(t, len(got) == 1 && got[0].Server == "hook" && got[0].Tools == 1, "got %+v, want the tool of a hook", got)
+}
+
 // TestWindowUseOfAResult has the account of the last call in a result, and none without a call.
 func TestWindowUseOfAResult(t *testing.T) {
 	a := newAgent(t, play(says("hi")), &agent.Options{Durable: agent.Durable{Store: record.NewMemory()}})

@@ -7,13 +7,14 @@ import (
 	"github.com/mcpchain/mcpchain/agent/internal/returned"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // WindowUse is what fills the model's window in one call, in tokens. The parts are estimates
 // ([model.Tokens]). If the model has counted its input, they are scaled to that sum.
 type WindowUse struct {
 	Size         int64         `json:"size,omitempty"`      // the window's size, 0 if unknown
-	Instructions int64         `json:"instructions"`        // the system prompt, with the overview of tools and servers' instructions
+	Instructions int64         `json:"instructions"`        // the system prompt, which has servers' instructions, and what the model's host adds for tools
 	Servers      []ServerTools `json:"servers,omitempty"`   // the definitions of tools
 	History      int64         `json:"history"`             // the messages, without the results of tools
 	Results      int64         `json:"results"`             // the results of tools
@@ -98,10 +99,14 @@ func (d *dialog) serverTools(tools []model.Tool) (servers []ServerTools, overhea
 	}
 	servers = []ServerTools{}
 	if len(tools) > 0 {
+		// a tool counts once more in the second request, the overhead does not
 		overhead = max(0, 2*tokens(tools[0])-tokens(tools[0], tools[0]))
 	}
 	for i := range tools {
 		server := searchServer // call_tool belongs to no adapter.Tool
+		if d.rec.state.Discovery == ledger.DiscoveryNone {
+			server = "hook" // a BeforeModel hook added it
+		}
 		if t, _, _ := d.resolveName(tools[i].Name, ""); t != nil {
 			server = t.Server()
 		}
@@ -140,8 +145,8 @@ func (u *WindowUse) scale(usage *run.Usage, estimated bool) {
 	u.Input, u.Cached, u.Estimated = usage.Input, usage.Cached, false
 }
 
-// The size of text bounds its tokens: a token has three or four bytes of prose, and two of digits
-// and dense scripts.
+// The size of text limits its tokens: a token has three or four bytes of prose, and about two of digits
+// and dense scripts. Media count as in [model.Tokens].
 const (
 	minTokenBytes = 2
 	messageBytes  = 16                   // what a message or a tool adds to its text
@@ -150,8 +155,8 @@ const (
 	estimateError = 15                   // percent that an estimate may be too low
 )
 
-// inputTokens returns an upper bound of the input tokens of a call: the provider's count for the
-// last call plus what was added since. Before the first count, and if the call has become shorter, it
+// inputTokens returns a cautious estimate of the input tokens of a call: the count or estimate for the
+// last call plus what was added since. Before the first call, and if the call has become shorter, it
 // is an estimate with its error added.
 func (d *dialog) inputTokens(q *model.Request) int64 {
 	size := d.callSize(q)
