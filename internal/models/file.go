@@ -75,22 +75,22 @@ func (f *File) Names() []string { return slices.Sorted(maps.Keys(f.Models)) }
 var variable = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
 
 // Find returns a model by its name in the file, or the default for "". getenv looks up the variables
-// in its key, and the key of Claude.
+// in its key, and the endpoint of Claude.
 func (f *File) Find(name string, getenv func(string) string) (model Model, found bool, err error) {
 	model, found, err = f.lookup(name, getenv)
-	model.useKeyOfClaude(getenv)
+	model.useEndpointOfClaude(getenv)
 	return model, found, err
 }
 
-// useKeyOfClaude sets the key of a model of a file that uses the "messages" API and has no key. The
-// key of the environment goes to its own host only.
-func (m *Model) useKeyOfClaude(getenv func(string) string) {
+// useEndpointOfClaude sets the key and the base URL of a model of the "messages" API that has neither. Those of the
+// environment belong together.
+func (m *Model) useEndpointOfClaude(getenv func(string) string) {
 	if m.API == Messages && m.BaseURL == "" && m.Key == "" {
-		m.Key = getenv("ANTHROPIC_API_KEY")
+		m.Key, m.BaseURL = getenv("ANTHROPIC_API_KEY"), getenv("ANTHROPIC_BASE_URL")
 	}
 }
 
-// lookup is Find without the key of Claude, for callers that may change the API.
+// lookup is Find without the endpoint of Claude, for callers that may change the API.
 func (f *File) lookup(name string, getenv func(string) string) (model Model, found bool, err error) {
 	if name == "" {
 		name = f.Default

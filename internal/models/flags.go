@@ -26,9 +26,11 @@ type Flags struct {
 	prices string // path; "": none
 	getenv func(string) string
 	set    *flag.FlagSet
+	given  map[string]bool // flags on the command line
 }
 
-// Declare declares the flags.
+// Declare declares the flags, for [Flags.Complete] after they are parsed. getenv looks up variables of the environment.
+// The default of -base-url comes from there, and may have a password.
 func Declare(set *flag.FlagSet, getenv func(string) string) *Flags {
 	f := &Flags{getenv: getenv, set: set}
 	m := &f.Model
@@ -71,17 +73,18 @@ func (f *Flags) readPrices() error {
 	return nil
 }
 
-// Complete finds the model after the flags are parsed. Without a name it is the default of the file. It returns an
-// error for a mistake on the command line or in the file; an incomplete environment means the demo model.
+// Complete finds the model after the flags are parsed. Without a name, from the command line or the environment, it is the
+// default of the file, unless there is a base URL. It returns an error for a mistake on the command line or a [*SettingError];
+// an incomplete environment means the demo model.
 func (f *Flags) Complete() error {
-	given := map[string]bool{}
-	f.set.Visit(func(flag *flag.Flag) { given[flag.Name] = true })
+	f.given = map[string]bool{}
+	f.set.Visit(func(flag *flag.Flag) { f.given[flag.Name] = true })
 	if err := f.readPrices(); err != nil {
 		return &SettingError{err}
 	}
 	f.Model.Key = f.getenv("OPENAI_API_KEY")
-	f.useClaude(given)
-	filed, err := f.find(given)
+	f.useClaude()
+	filed, err := f.find()
 	if err != nil {
 		return &SettingError{err}
 	}
@@ -89,38 +92,42 @@ func (f *Flags) Complete() error {
 	if err := m.check(); err != nil {
 		return err
 	}
+	if filed && m.BaseURL == "" && m.API != Messages { // the key must not go to OpenAI
+		return fmt.Errorf("-model-api %q needs a baseUrl, and the model has none in %s", m.API, hosttext.Line(f.File.path, 400))
+	}
 	m.BaseURL = strings.TrimRight(m.BaseURL, "/")
-	f.useKeyOfClaude(filed, given)
+	f.useKeyOfClaude(filed)
 	if m.Name == "" {
-		return f.explainDemo(given)
+		return f.explainDemo()
 	}
 	return f.completeEndpoint()
 }
 
-// useKeyOfClaude sets the key of a model of the "messages" API. A key of the environment goes to its own host, or to one
-// of the command line.
-func (f *Flags) useKeyOfClaude(filed bool, given map[string]bool) {
+// useKeyOfClaude sets the key of a model of the "messages" API, and the base URL that belongs to the key. A key of the
+// environment goes to its own host, or to one of the command line.
+func (f *Flags) useKeyOfClaude(filed bool) {
 	m := &f.Model
 	switch {
 	case m.API != Messages:
-	case !filed && !given["base-url"]:
-		m.Key, m.BaseURL = f.getenv("ANTHROPIC_API_KEY"), f.getenv("ANTHROPIC_BASE_URL")
-	case !filed:
+	case filed:
+		m.useEndpointOfClaude(f.getenv)
+	case f.given["base-url"]:
 		m.Key = f.getenv("ANTHROPIC_API_KEY")
 	default:
-		m.useKeyOfClaude(f.getenv)
+		m.Key, m.BaseURL = "", "" // OpenAI's
+		m.useEndpointOfClaude(f.getenv)
 	}
 }
 
 // explainDemo says in the hint why the settings name no model. It returns an error for a mistake on the command line.
-func (f *Flags) explainDemo(given map[string]bool) error {
+func (f *Flags) explainDemo() error {
 	m := &f.Model
 	switch {
-	case given["base-url"]:
+	case f.given["base-url"]:
 		return errors.New("-base-url needs the name of a model, in -model or OPENAI_MODEL")
-	case m.BaseURL != "":
+	case m.BaseURL != "" && m.API != Messages:
 		f.Hint = "OPENAI_BASE_URL is set, but neither -model nor OPENAI_MODEL"
-	case given["models"]:
+	case f.given["models"]:
 		f.Hint = "-models is given, but neither -model nor OPENAI_MODEL, and the file has no default"
 	case m.Key != "" && m.API != Messages:
 		f.Hint = "OPENAI_API_KEY is set, but neither -model nor OPENAI_MODEL"
@@ -148,14 +155,19 @@ func (f *Flags) completeEndpoint() error {
 	case m.BaseURL == "":
 		m.BaseURL = OpenAI
 	}
-	u, err := url.Parse(m.BaseURL)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return fmt.Errorf("the base URL %q is not a complete http or https URL%s", PublicURL(m.BaseURL), missingScheme(m.BaseURL))
+	err := checkURL(m.BaseURL)
+	switch {
+	case err == nil || f.given["base-url"]:
+		return err
+	case m.API == Messages:
+		return &SettingError{fmt.Errorf("ANTHROPIC_BASE_URL: %w", err)}
+	default:
+		return &SettingError{fmt.Errorf("OPENAI_BASE_URL: %w", err)}
 	}
-	return nil
 }
 
-// SettingError is a mistake in a file or in the environment, and not on the command line.
+// SettingError is a mistake in the environment, in a file, or in a name of a file or of a model there. A list of the flags
+// does not help with it.
 type SettingError struct{ Err error }
 
 func (e *SettingError) Error() string { return e.Err.Error() }
@@ -164,14 +176,14 @@ func (e *SettingError) Error() string { return e.Err.Error() }
 func (e *SettingError) Unwrap() error { return e.Err }
 
 // useClaude selects the model of ANTHROPIC_MODEL, unless OPENAI_MODEL or the command line selects another one.
-func (f *Flags) useClaude(given map[string]bool) {
+func (f *Flags) useClaude() {
 	m, name := &f.Model, f.getenv("ANTHROPIC_MODEL")
-	if name == "" || m.Name != "" || given["model"] || (given["base-url"] || given["model-api"]) && m.API != Messages {
+	if name == "" || m.Name != "" || f.given["model"] || (f.given["base-url"] || f.given["model-api"]) && m.API != Messages {
 		return
 	}
 	m.Name, m.API = name, Messages
-	if !given["base-url"] {
-		m.BaseURL = "" // the default, OpenAI
+	if !f.given["base-url"] {
+		m.BaseURL = "" // OPENAI_BASE_URL is not Claude's
 	}
 }
 
@@ -208,25 +220,29 @@ func (f *Flags) readFile() error {
 
 // find looks up the model in the file. It returns false if it is not there. Settings of the command
 // line override settings of the file.
-func (f *Flags) find(given map[string]bool) (bool, error) {
+func (f *Flags) find() (bool, error) {
 	if err := f.readFile(); err != nil || f.File == nil {
 		return false, err
 	}
 	asked := f.Model
-	if given["base-url"] || asked.Name == "" && asked.BaseURL != "" {
+	if f.given["base-url"] || asked.Name == "" && asked.BaseURL != "" {
 		return false, nil
 	}
 	found, ok, err := f.File.lookup(asked.Name, f.getenv)
 	switch {
 	case err != nil:
 		return false, err
-	case !ok && given["models"] && given["model"] && asked.API != Messages:
+	case !ok && f.given["models"] && f.given["model"] && asked.API != Messages:
 		return false, f.File.missing(asked.Name)
 	case !ok:
 		return false, nil
 	case asked.BaseURL != "" && found.API != Messages && strings.TrimRight(asked.BaseURL, "/") != found.BaseURL:
 		return false, fmt.Errorf("the model %s has an endpoint in %s, and OPENAI_BASE_URL names another one: unset that, or give -base-url",
 			hosttext.Line(asked.Name, 80), hosttext.Line(f.File.path, 400))
+	case found.BaseURL != "":
+		if err := checkURL(found.BaseURL); err != nil {
+			return false, fmt.Errorf("%s: %w", hosttext.Line(f.File.path, 400), err)
+		}
 	}
 	f.Model = found
 	for name, override := range map[string]func(){
@@ -237,7 +253,7 @@ func (f *Flags) find(given map[string]bool) (bool, error) {
 		"window":     func() { f.Model.Window = asked.Window },
 		"extra":      func() { f.Model.Extra = asked.Extra },
 	} {
-		if given[name] {
+		if f.given[name] {
 			override()
 		}
 	}
@@ -287,6 +303,15 @@ func PublicURL(text string) string {
 		rest = scheme + "://" + rest
 	}
 	return hosttext.Line(rest, 200)
+}
+
+// checkURL returns an error for a base URL that is not a complete one.
+func checkURL(base string) error {
+	u, err := url.Parse(base)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return fmt.Errorf("the base URL %q is not a complete http or https URL%s", PublicURL(base), missingScheme(base))
+	}
+	return nil
 }
 
 // missingScheme returns advice for a URL without a scheme, "" for another one.

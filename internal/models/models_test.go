@@ -89,9 +89,10 @@ func TestKeysStayAtTheirHosts(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "models.json")
 	write(t, path, `{"models": {"own": {"api": "messages", "model": "c", "baseUrl": "https://gateway", "apiKey": "filed"},
 		"none": {"api": "messages", "model": "c", "baseUrl": "https://gateway"}, "plain": {"api": "messages", "model": "c"},
-		"chat": {"model": "m", "baseUrl": "https://gateway/v1"}}}`)
+		"keyed": {"api": "messages", "model": "c", "apiKey": "filed"}, "chat": {"model": "m", "baseUrl": "https://gateway/v1"}}}`)
 	all := map[string]string{"OPENAI_API_KEY": "o", "ANTHROPIC_API_KEY": "a", "OPENAI_BASE_URL": "https://openai.example/v1"}
 	openAIAlone := map[string]string{"OPENAI_API_KEY": "o"}
+	gateway := map[string]string{"ANTHROPIC_API_KEY": "g", "ANTHROPIC_BASE_URL": "https://claude.example"}
 	for _, tt := range []struct {
 		args      string
 		env       map[string]string
@@ -105,6 +106,9 @@ func TestKeysStayAtTheirHosts(t *testing.T) {
 		{"-model none", all, "", "https://gateway", true},
 		{"-model plain", all, "a", "", false},
 		{"-model plain -model-api chat", all, "", "", true},
+		{"-model keyed -model-api chat", openAIAlone, "filed", "", true},
+		{"-model plain", gateway, "g", "https://claude.example", false},
+		{"-model keyed", gateway, "filed", "", false},
 		{"-model chat", map[string]string{"OPENAI_API_KEY": "o", "ANTHROPIC_API_KEY": "a"}, "", "https://gateway/v1", false},
 	} {
 		if f, err := complete(tt.args+" -models "+path, tt.env); (err != nil) != tt.fails || f.Model.Key != tt.key || f.Model.BaseURL != tt.base {
@@ -169,10 +173,34 @@ func TestClaudeOfTheEnvironment(t *testing.T) {
 	}
 	write(t, path, `{"models":{"a":{"baseUrl":"http://h/v1","model":"m"}}}`)
 	for args, want := range map[string]string{
-		"":                "ANTHROPIC_API_KEY is set, but neither -model nor ANTHROPIC_MODEL",
-		"-models " + path: "-models is given, but neither -model nor OPENAI_MODEL, and the file has no default",
+		"":                    "ANTHROPIC_API_KEY is set, but neither -model nor ANTHROPIC_MODEL",
+		"-model-api messages": "ANTHROPIC_API_KEY is set, but neither -model nor ANTHROPIC_MODEL",
+		"-models " + path:     "-models is given, but neither -model nor OPENAI_MODEL, and the file has no default",
 	} {
-		check.Equal(t, args, check.Value(complete(args, map[string]string{"ANTHROPIC_API_KEY": "k"}))(t).Hint, want)
+		check.Equal(t, args, check.Value(complete(args, map[string]string{"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": base}))(t).Hint, want)
+	}
+}
+
+// A mistake of the environment or of a file names its place. The list of flags helps with one of the command line only.
+func TestWrongPlaces(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "models.json")
+	write(t, path, `{"models": {"bad": {"model": "m", "baseUrl": "h/v1"}, "claude": {"api": "messages", "model": "c", "apiKey": "k"}}}`)
+	wrong := map[string]string{"OPENAI_MODEL": "m", "OPENAI_BASE_URL": "h/v1", "ANTHROPIC_BASE_URL": "h/v1", "ANTHROPIC_API_KEY": "k"}
+	for _, tt := range []struct {
+		args, want string
+		env        map[string]string
+		isSetting  bool
+	}{
+		{"", `OPENAI_BASE_URL: the base URL "h/v1" is not `, wrong, true},
+		{"-model m -model-api messages", `ANTHROPIC_BASE_URL: the base URL "h/v1" is not `, wrong, true},
+		{"-model bad", path + `: the base URL "h/v1" is not `, nil, true},
+		{"-model m -base-url h/v1", `the base URL "h/v1" is not `, wrong, false},
+		{"-model claude -model-api chat", `-model-api "chat" needs a baseUrl, and the model has none in ` + path, nil, false},
+		{"-model claude -model-api soap", `-model-api "soap": want chat, `, nil, false},
+	} {
+		_, err := complete(tt.args+" -models "+path, tt.env)
+		_, ok := errors.AsType[*models.SettingError](err)
+		check.That(t, err != nil && strings.HasPrefix(err.Error(), tt.want) && ok == tt.isSetting, "%s: got %T %v, want %s", tt.args, err, err, tt.want)
 	}
 }
 
