@@ -5,13 +5,11 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/mcpchain/mcpchain/hosttext"
-	"github.com/mcpchain/mcpchain/internal/cost"
 	"github.com/mcpchain/mcpchain/price"
 )
 
@@ -51,26 +49,6 @@ func Declare(set *flag.FlagSet, getenv func(string) string) *Flags {
 	})
 	set.StringVar(&f.prices, "prices", "", "`file` with the prices of models, as JSON: {\"date\": \"2026-11-22\", \"models\": [{\"model\": \"NAME*\", \"currency\": \"USD\", \"input\": millionths of the currency per million tokens, \"output\": …}]}")
 	return f
-}
-
-// readPrices reads the file of -prices, if any.
-func (f *Flags) readPrices() error {
-	if f.prices == "" {
-		return nil
-	}
-	raw, err := read(f.prices)
-	if err != nil {
-		return fmt.Errorf("-prices: %w", err)
-	}
-	table := &price.Table{}
-	if err := decode(f.prices, raw, table); err != nil {
-		return fmt.Errorf("-prices: %w", err)
-	}
-	if err := cost.Check(table); err != nil {
-		return fmt.Errorf("-prices: %s: %w", f.prices, err)
-	}
-	f.Prices = table
-	return nil
 }
 
 // Complete finds the model after the flags are parsed. Without a name, from the command line or the environment, it is the
@@ -261,63 +239,4 @@ func (f *Flags) find() (bool, error) {
 		f.Prices = filePrices(f.File)
 	}
 	return true, nil
-}
-
-// filePrices returns the prices in a file of models. Their date is the date of the file.
-func filePrices(file *File) *price.Table {
-	prices := &price.Table{Date: modTime(file.path)}
-	for _, name := range file.Names() {
-		if m := file.Models[name]; m.Price != nil {
-			price := *m.Price
-			price.Model = m.Name
-			prices.Models = append(prices.Models, price)
-		}
-	}
-	return prices
-}
-
-// modTime returns the date of a file, "" if it cannot be read.
-func modTime(path string) string {
-	info, err := os.Stat(path)
-	if err != nil {
-		return ""
-	}
-	return info.ModTime().UTC().Format("2006-01-02")
-}
-
-// PublicURL returns a URL, valid or not, without its secret parts.
-func PublicURL(text string) string {
-	if u, err := url.Parse(text); err == nil && u.Host != "" {
-		return hosttext.Line((&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String(), 200)
-	}
-	text, _, _ = strings.Cut(text, "#")
-	text, _, _ = strings.Cut(text, "?")
-	scheme, rest, found := strings.Cut(text, "://")
-	if !found {
-		scheme, rest = "", text
-	}
-	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
-		rest = rest[at+1:]
-	}
-	if found {
-		rest = scheme + "://" + rest
-	}
-	return hosttext.Line(rest, 200)
-}
-
-// checkURL returns an error for a base URL that is not a complete one.
-func checkURL(base string) error {
-	u, err := url.Parse(base)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return fmt.Errorf("the base URL %q is not a complete http or https URL%s", PublicURL(base), missingScheme(base))
-	}
-	return nil
-}
-
-// missingScheme returns advice for a URL without a scheme, "" for another one.
-func missingScheme(base string) string {
-	if strings.Contains(base, "://") {
-		return ""
-	}
-	return "; is http:// or https:// missing before it?"
 }
