@@ -31,7 +31,7 @@ type Discover struct {
 
 	// Mode specifies how the model gets what it finds. Default: [DiscoveryNative], or [DiscoveryCall]
 	// for models whose providers lose their cache of a conversation when a tool is added
-	// (model.Info.ToolsFirst). With [DiscoveryHost] OpenAI and Anthropic add what was found to the
+	// (model.Info.ToolsFirst). With [DiscoveryProvider] OpenAI and Anthropic add what was found to the
 	// conversation by their own tool search; for other models it is the same as [DiscoveryNative].
 	Mode DiscoveryMode
 
@@ -51,9 +51,9 @@ type Discover struct {
 type DiscoveryMode string
 
 const (
-	DiscoveryNative DiscoveryMode = "native" // each tool that is found is added to the model's tools
-	DiscoveryCall   DiscoveryMode = "call"   // found tools are definitions in the result; the model calls them through one tool
-	DiscoveryHost   DiscoveryMode = "host"   // as DiscoveryNative, but through the provider's own tool search if it has one
+	DiscoveryNative   DiscoveryMode = "native" // each tool that is found is added to the model's tools
+	DiscoveryCall     DiscoveryMode = "call"   // found tools are definitions in the result; the model calls them through one tool
+	DiscoveryProvider DiscoveryMode = "host"   // as DiscoveryNative, but through the provider's own tool search if it has one
 )
 
 // check returns an error for an option that makes no sense.
@@ -62,8 +62,8 @@ func (o *Discover) check() error {
 	case !(o.Threshold <= 1): // also refuses NaN
 		return fmt.Errorf("Discover.Threshold is %v; give a share of the window up to 1, 0 for %v, or a negative number for never",
 			o.Threshold, defaultShare)
-	case !slices.Contains([]DiscoveryMode{"", DiscoveryNative, DiscoveryCall, DiscoveryHost}, o.Mode):
-		return fmt.Errorf("Discover.Mode is %q; want %q, %q or %q", o.Mode, DiscoveryNative, DiscoveryCall, DiscoveryHost)
+	case !slices.Contains([]DiscoveryMode{"", DiscoveryNative, DiscoveryCall, DiscoveryProvider}, o.Mode):
+		return fmt.Errorf("Discover.Mode is %q; want %q, %q or %q", o.Mode, DiscoveryNative, DiscoveryCall, DiscoveryProvider)
 	}
 	return nil
 }

@@ -128,7 +128,7 @@ func member(t *testing.T, body []byte, name string) string {
 func TestPrefixOfDiscovery(t *testing.T) {
 	for name, open := range dialects {
 		prices := map[agent.DiscoveryMode]float64{}
-		for _, by := range []agent.DiscoveryMode{agent.DiscoveryNative, agent.DiscoveryCall, agent.DiscoveryHost} {
+		for _, by := range []agent.DiscoveryMode{agent.DiscoveryNative, agent.DiscoveryCall, agent.DiscoveryProvider} {
 			t.Run(name+"/"+string(by), func(t *testing.T) {
 				var moves []move
 				for i := range 19 {
@@ -146,7 +146,7 @@ func TestPrefixOfDiscovery(t *testing.T) {
 				check.Require(t, len(calls) == 14 && len(h.bodies) == 20 && len(h.invalid()) == 0,
 					"got %d calls and %d requests; refused: %q", len(calls), len(h.bodies), h.invalid())
 				grown, grows := 0, 5
-				if by == agent.DiscoveryCall || by == agent.DiscoveryHost && name == "responses" {
+				if by == agent.DiscoveryCall || by == agent.DiscoveryProvider && name == "responses" {
 					grows = 0
 				}
 				for i, body := range h.bodies[1:] {
@@ -168,7 +168,7 @@ func TestPrefixOfDiscovery(t *testing.T) {
 				}
 			})
 		}
-		if called, native, host := prices[agent.DiscoveryCall], prices[agent.DiscoveryNative], prices[agent.DiscoveryHost]; called > 0 {
+		if called, native, host := prices[agent.DiscoveryCall], prices[agent.DiscoveryNative], prices[agent.DiscoveryProvider]; called > 0 {
 			t.Logf("%s: the input costs %.0f by one tool, %.0f with tools that are added, %.0f with tools in the conversation", name, called, native, host)
 			check.That(t, !(called >= native) && !(host >= native), "%s: nothing is saved at a host that reads tools first", name)
 		}
@@ -178,7 +178,7 @@ func TestPrefixOfDiscovery(t *testing.T) {
 // TestRequestsOfDiscovery holds the whole request after two searches, in each dialect as it is by
 // default, and with tools in the conversation.
 func TestRequestsOfDiscovery(t *testing.T) {
-	for name, by := range map[string]agent.DiscoveryMode{"chat": "", "responses": "", "messages": "", "host_responses": agent.DiscoveryHost, "host_messages": agent.DiscoveryHost} {
+	for name, by := range map[string]agent.DiscoveryMode{"chat": "", "responses": "", "messages": "", "host_responses": agent.DiscoveryProvider, "host_messages": agent.DiscoveryProvider} {
 		t.Run(name, func(t *testing.T) {
 			dialect, how := strings.TrimPrefix(name, "host_"), by
 			if name == "messages" {
@@ -227,7 +227,7 @@ func TestToolsOutsideTheConversation(t *testing.T) {
 	} {
 		h := tt.open(t, []move{{"search_tools", `{"query":"weather"}`, ""}, {"forecast", `{"text":"Rome"}`, ""}, {text: "done"}})
 		found := []adapter.Source{function(tasks[2], new([]string)), function(tasks[3], new([]string))}
-		opts := agent.Options{Compact: tt.compact, Tools: found, Discover: agent.Discover{Threshold: 1e-6, Mode: agent.DiscoveryHost}}
+		opts := agent.Options{Compact: tt.compact, Tools: found, Discover: agent.Discover{Threshold: 1e-6, Mode: agent.DiscoveryProvider}}
 		mustRun(t, newAgent(t, h.model, &opts), human("go"))
 		last := string(h.bodies[2])
 		check.That(t, len(h.invalid()) == 0 && strings.Contains(member(t, h.bodies[2], "tools"), "forecast") && !strings.Contains(last, "additional_tools") && !strings.Contains(last, "defer_loading"),

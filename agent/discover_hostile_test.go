@@ -141,7 +141,7 @@ func TestHostileDescriptions(t *testing.T) {
 	toolset := openAll(t, nil, servers...)
 	queries := []string{`{"query":"wipe the disk","limit":10}`, `{"query":"wipe_disk","limit":10}`, `{"query":"select:wipe_disk,files__wipe_disk,WIPE_DISK"}`,
 		`{"query":"wipe","server":"files"}`, `{"server":"files"}`, `{"server":"liar0"}`, `{"query":"select:wipe_disk","server":"files"}`}
-	for _, by := range []agent.DiscoveryMode{agent.DiscoveryNative, agent.DiscoveryCall, agent.DiscoveryHost} {
+	for _, by := range []agent.DiscoveryMode{agent.DiscoveryNative, agent.DiscoveryCall, agent.DiscoveryProvider} {
 		var searches, guesses []run.Part
 		for i, q := range queries {
 			searches = append(searches, toolCall(fmt.Sprint("s", i), "search_tools", q))

@@ -178,7 +178,7 @@ func TestDirectory(t *testing.T) {
 // TestUnfoundTool holds that a tool that was not found cannot be called, whatever its name, and
 // that the model is told no names of others.
 func TestUnfoundTool(t *testing.T) {
-	for _, by := range []agent.DiscoveryMode{agent.DiscoveryNative, agent.DiscoveryCall, agent.DiscoveryHost} {
+	for _, by := range []agent.DiscoveryMode{agent.DiscoveryNative, agent.DiscoveryCall, agent.DiscoveryProvider} {
 		var calls []string
 		m := play(uses(toolCall("1", "pay_invoice", `{}`), toolCall("2", "no_such_tool", `{}`), toolCall("3", " PAY_INVOICE", `{}`), toolCall("4", "read_valve_7", `{}`)), says("done"))
 		result := mustRun(t, newAgent(t, m, &agent.Options{Tools: manyTools(&calls), Discover: agent.Discover{Mode: by}}), human("go"))
@@ -342,7 +342,7 @@ func TestDiscoveryAtEveryBoundary(t *testing.T) {
 			step = 1
 		}
 		t.Run(name, func(t *testing.T) {
-			for _, by := range []agent.DiscoveryMode{agent.DiscoveryCall, agent.DiscoveryHost} { // native is as the second, with less
+			for _, by := range []agent.DiscoveryMode{agent.DiscoveryCall, agent.DiscoveryProvider} { // native is as the second, with less
 				want, writes := searched(t, open(t), &dying{}, by, tools)
 				check.Require(t, strings.Contains(want, "did pay_invoice") && strings.Contains(want, `\"the answer\"`) && writes >= 12,
 					"got the request %s after %d writes", want, writes)

@@ -144,7 +144,7 @@ func runSearch(ctx context.Context, arguments json.RawMessage) (*mcp.CallToolRes
 		return nil, err
 	}
 	result := &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}
-	if len(added) > 0 && f.rec.state.Discovery == ledger.DiscoveryHost {
+	if len(added) > 0 && f.rec.state.Discovery == ledger.DiscoveryProvider {
 		result.StructuredContent, err = json.Marshal(added)
 	}
 	return result, err

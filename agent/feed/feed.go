@@ -68,9 +68,9 @@ func (f *Feed) Publish(key run.Key, e agent.Event) { f.events.Publish(key, e) }
 // run, for example after a reply.
 func (f *Feed) Wake(key run.Key) { f.events.Wake(key) }
 
-// Stopped tells the readers that this process has stopped working on a run, for whatever reason.
+// NotifyStopped tells the readers that this process has stopped working on a run, for whatever reason.
 // Call it from OnEnd of [agent.RecoverOptions].
-func (f *Feed) Stopped(key run.Key) { f.events.Stopped(key) }
+func (f *Feed) NotifyStopped(key run.Key) { f.events.NotifyStopped(key) }
 
 // Serve writes the events of a run as server-sent events until the request ends. The caller must
 // have checked that the user may read the run. The stream begins after the event that the header

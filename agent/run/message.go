@@ -63,7 +63,7 @@ type Part struct {
 	Kept       *Kept           `json:"kept,omitempty"` // the full result, if Text is shortened
 
 	// Tools are the tools that the model has from now on, in the result of a search with
-	// agent.DiscoveryHost.
+	// agent.DiscoveryProvider.
 	Tools []string `json:"tools,omitempty"`
 
 	// Provider has data that only one provider understands, such as the signature of reasoning, by a key of

@@ -154,6 +154,6 @@ func (p *page) drive(key run.Key) {
 			}
 			p.feed.Publish(key, event)
 		}
-		p.feed.Stopped(key)
+		p.feed.NotifyStopped(key)
 	})
 }

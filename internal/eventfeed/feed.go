@@ -199,9 +199,9 @@ func hasRecord(e agent.Event) bool {
 	return false
 }
 
-// Stopped tells the readers that this process has stopped working on a run, for whatever reason. Call
+// NotifyStopped tells the readers that this process has stopped working on a run, for whatever reason. Call
 // it from OnEnd of [agent.RecoverOptions].
-func (f *Feed) Stopped(key run.Key) {
+func (f *Feed) NotifyStopped(key run.Key) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	s := f.streams[key]

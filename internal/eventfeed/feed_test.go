@@ -257,7 +257,7 @@ func TestOtherProcess(t *testing.T) {
 		r := read(t, f, "")
 		f.Publish(key, k.turn(1, 0))
 		f.Publish(key, delta(1, "a"))
-		f.Stopped(key)
+		f.NotifyStopped(key)
 		wantRest(t, r, "1 a refresh")
 		k.turn(2, 0)
 		wantNext(t, r, "2") // of the store
@@ -265,7 +265,7 @@ func TestOtherProcess(t *testing.T) {
 		f.Publish(key, k.turn(4, 0))
 		wantRest(t, r, "3 4")
 		wantRest(t, read(t, f, "1"), "2 3 4")
-		f.Stopped(key)
+		f.NotifyStopped(key)
 		wantRest(t, r, "refresh")
 		k.mu.Lock()
 		k.over = true
@@ -358,7 +358,7 @@ func TestReadersComeAndGo(t *testing.T) {
 		e := k.turn(seq, 0)
 		switch n := random.IntN(20); {
 		case n == 0:
-			f.Stopped(key)
+			f.NotifyStopped(key)
 			for range random.IntN(10) { // of another process
 				if seq < last {
 					seq++
@@ -372,7 +372,7 @@ func TestReadersComeAndGo(t *testing.T) {
 			f.Publish(key, e)
 		}
 	}
-	f.Stopped(key)
+	f.NotifyStopped(key)
 	readers.Wait()
 	_, size := f.Size()
 	check.That(t, size <= 3000 && f.Usage().Held == 0, "got %d bytes in memory and %d held by readers, want at most 3000 and none", size, f.Usage().Held)
@@ -418,11 +418,11 @@ func TestLostEvent(t *testing.T) {
 		f := eventfeed.New(options)
 		r := read(t, f, "")
 		f.Publish(key, k.turn(1, 0))
-		f.Stopped(key)
+		f.NotifyStopped(key)
 		wantRest(t, r, "1 refresh")
 		f.Publish(key, k.turn(2, 0))
 		k.turn(3, 0)
-		f.Stopped(key)
+		f.NotifyStopped(key)
 		got, want := rest(t, r), "2 refresh 3"
 		check.That(t, strings.HasSuffix(got, want), "heads %t: got %q, want %q", withHeads, got, want)
 		wantRest(t, r, "")
@@ -442,13 +442,13 @@ func TestReaderWaitsMeanwhile(t *testing.T) {
 		}()
 		synctest.Wait()
 		k.turn(2, 0)
-		f.Stopped(key)
+		f.NotifyStopped(key)
 		check.Equal(t, "work on the run has ended", (<-next).ID, "2")
 		k.turn(3, 0)
-		f.Stopped(key) // while the reader is busy
+		f.NotifyStopped(key) // while the reader is busy
 		wantRest(t, r, "3")
 		f.Publish(key, k.turn(4, 0))
-		f.Stopped(key)
+		f.NotifyStopped(key)
 		wantRest(t, r, "4 refresh")
 		k.turn(5, 0)
 		f.Publish(key, k.turn(6, 0))

@@ -21,10 +21,10 @@ type Discovery string
 
 // The zero value means that the model is offered all tools from the start.
 const (
-	DiscoveryNone   Discovery = ""
-	DiscoveryNative Discovery = "native" // the model searches, and gets what it finds as tools of their own
-	DiscoveryCall   Discovery = "call"   // the model searches, and calls what it finds through one tool
-	DiscoveryHost   Discovery = "host"   // as native, or by the host: the results of the search include the tools
+	DiscoveryNone     Discovery = ""
+	DiscoveryNative   Discovery = "native" // the model searches, and gets what it finds as tools of their own
+	DiscoveryCall     Discovery = "call"   // the model searches, and calls what it finds through one tool
+	DiscoveryProvider Discovery = "host"   // as native, or by the host: the results of the search include the tools
 )
 
 // Offered adds tools, in order, after those that were added before. The first may set how the

@@ -80,7 +80,7 @@ func (l *local) work(ctx context.Context) error {
 		Context:   l.runContext,
 		OnEvent:   l.handleEvent,
 		Logger:    l.logger,
-		OnEnd:     func(key run.Key, _ *agent.Result, _ error) { l.feed.Stopped(key) },
+		OnEnd:     func(key run.Key, _ *agent.Result, _ error) { l.feed.NotifyStopped(key) },
 	})
 }
 
@@ -120,7 +120,7 @@ func (l *local) stop(ctx context.Context, key run.Key) error {
 		}
 	}
 	if !errors.Is(err, record.ErrHeld) {
-		l.feed.Stopped(key)
+		l.feed.NotifyStopped(key)
 	}
 	return err
 }

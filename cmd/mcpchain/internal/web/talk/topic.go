@@ -88,7 +88,7 @@ func (s *Service) release(t *topic) {
 	defer s.mu.Unlock()
 	if t.refs--; t.refs == 0 {
 		delete(s.topics, t.key)
-		s.feed.Stopped(t.key) // another process may continue it
+		s.feed.NotifyStopped(t.key) // another process may continue it
 	}
 }
 
