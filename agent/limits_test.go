@@ -3,6 +3,7 @@ package agent_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -131,7 +132,7 @@ func TestActiveWithoutWaits(t *testing.T) {
 		"another works on":            {person: reply, calls: []run.Part{poll(1), work(660)}, want: 11 * time.Minute},
 		"nobody replies":              {person: agent.Person{Hold: 10 * time.Minute}, calls: []run.Part{poll(1)}},
 		"the host asks":               {host: lateHost, calls: []run.Part{poll(1)}},
-		"the caller leaves":           {person: reply, leave: 5 * time.Minute, calls: []run.Part{poll(2), work(40)}},
+		"the caller leaves":           {person: reply, leave: 5 * time.Minute, calls: []run.Part{poll(2), work(40)}, want: 40 * time.Second},
 		"of a sub-agent":              {person: reply, below: true, calls: []run.Part{poll(1), work(40)}, want: 40 * time.Second},
 		"before a sub-agent calls":    {person: allow, below: true, calls: []run.Part{work(40)}, want: 40 * time.Second},
 		"before a function calls":     {person: allow, calls: []run.Part{toolCall("", "pass", `{"seconds":40}`)}, want: 40 * time.Second},
@@ -166,9 +167,10 @@ func TestActiveWithoutWaits(t *testing.T) {
 					agent.Options{Limits: opts.Limits, Durable: opts.Durable})
 			}
 			got, err := a.Run(ctx, human("go"), agent.WithRun(theRun.ID))
-			if tt.leave > 0 {
-				check.Is(t, err, context.Canceled)
-				check.Equal(t, "time at work", stateOf(t, opts.Durable.Store, theRun).Spent.Active, tt.want)
+			if tt.leave > 0 { // the server may end the call before the run does
+				active := stateOf(t, opts.Durable.Store, theRun).Spent.Active
+				check.That(t, err == nil || errors.Is(err, context.Canceled), "got %v, want no error or context canceled", err)
+				check.That(t, active <= tt.want, "time at work: got %v, want at most %v", active, tt.want)
 				return
 			}
 			check.Must(t, err)
