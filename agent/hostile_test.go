@@ -213,16 +213,16 @@ func TestRoundsOfARun(t *testing.T) {
 			h := &hostile{tool: asking(1, strings.Repeat("s", 1000))}
 			model := play(uses(toolCall("", "x", "{}")), says("done"))
 			got := mustRun(t, h.agent(t, model, agent.Options{}), human("go"))
-			kept := agent.Inside(got.State).Spent.Rounds
+			kept := agent.Inside(got.State).Spent.RoundBytes
 			q := questions(t, got, 1, run.QuestionForm)[0]
 			within(t, "bytes that are kept", kept, 1000, bound)
 			if name == "over" {
-				agent.Inside(got.State).Spent.Rounds = bound - kept + 1
+				agent.Inside(got.State).Spent.RoundBytes = bound - kept + 1
 			}
 			state, answer := got.State, accepted(t, q, map[string]any{})
 			played(t, h.agent(t, model, agent.Options{Person: agent.Person{Reply: accepts}}).ResumeStateEvents(t.Context(), state, answer))
 			said := last(state.History()[:len(state.History())-1])
-			check.That(t, strings.Contains(said, told) && state.Usage().Rounds <= bound, "the model is told %.300q, and %d bytes are kept", said, state.Usage().Rounds)
+			check.That(t, strings.Contains(said, told) && state.Usage().RoundBytes <= bound, "the model is told %.300q, and %d bytes are kept", said, state.Usage().RoundBytes)
 		})
 	}
 }

@@ -214,7 +214,7 @@ func (r *recorder) callsBefore(c *ledger.Call) (n int) {
 func (r *recorder) roundBytes() int64 {
 	r.writer.mu.Lock()
 	defer r.writer.mu.Unlock()
-	return r.writer.root.SinceInput().Rounds
+	return r.writer.root.SinceInput().RoundBytes
 }
 
 // pending returns copies of the turn's calls for which want is true. They do not change with the

@@ -123,7 +123,7 @@ func appendWarning(all []*Warning, w *Warning) []*Warning {
 // Add adds an event to the result. Adding all events of [Agent.Events] to a Result that has the
 // input as its Messages makes what [Agent.Run] returns, except for what no event has: State, Failure
 // and its status, the output of a run that failed or was cancelled, the messages that a compaction inserts and its usage,
-// and Active, Rounds and the lost calls of Usage.
+// and Active, RoundBytes and the lost calls of Usage.
 func (r *Result) Add(e Event) {
 	switch e := e.(type) {
 	case *Warning:

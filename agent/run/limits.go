@@ -60,7 +60,7 @@ type Usage struct {
 
 	Active time.Duration `json:"active_ns,omitzero"` // counted if Limits.Active is set; includes the calls of sub-agents
 
-	Rounds int64 `json:"rounds,omitzero"` // bytes of questions and state that servers made the run store
+	RoundBytes int64 `json:"rounds,omitzero"` // bytes of questions and state that servers made the run store
 
 	// Lost counts model calls and completions whose outcome is unknown, because their process
 	// died or because they failed after tokens were reserved. LostTokens and LostCost are what
@@ -87,7 +87,7 @@ func (s *Usage) Add(o Usage) {
 	s.Sampling.Requests = sum(s.Sampling.Requests, o.Sampling.Requests)
 	s.Sampling.Tokens = sum(s.Sampling.Tokens, o.Sampling.Tokens)
 	s.Active = sum(s.Active, o.Active)
-	s.Rounds = sum(s.Rounds, o.Rounds)
+	s.RoundBytes = sum(s.RoundBytes, o.RoundBytes)
 	s.Lost = sum(s.Lost, o.Lost)
 	s.LostTokens = sum(s.LostTokens, o.LostTokens)
 	s.Cost = plus(s.Cost, o.Cost)

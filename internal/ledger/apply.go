@@ -167,7 +167,7 @@ func spending(s *State, c Change) run.Usage {
 		}
 		return c.Spent
 	case *Paused:
-		return run.Usage{Rounds: int64(len(c.Round))}
+		return run.Usage{RoundBytes: int64(len(c.Round))}
 	case *Outcome:
 		if call := s.callToChange(c.Call); call != nil && call.Child != nil {
 			return call.Child.lostSpending()

@@ -157,7 +157,7 @@ func (s *State) SinceInput() run.Usage {
 	used.Sampling.Requests -= earlier.Sampling.Requests
 	used.Sampling.Tokens -= earlier.Sampling.Tokens
 	used.Active -= earlier.Active
-	used.Rounds -= earlier.Rounds
+	used.RoundBytes -= earlier.RoundBytes
 	used.Lost -= earlier.Lost
 	used.LostTokens -= earlier.LostTokens
 	used.Cost = minus(used.Cost, earlier.Cost)
@@ -190,7 +190,7 @@ func hasNegative(s run.Usage) bool {
 	}
 	return min(s.Turns, s.Calls, s.Sampling.Requests, s.Lost) < 0 || s.Active < 0 ||
 		min(s.Input, s.Output, s.Total, s.Cached, s.CacheWrite, s.Reasoning) < 0 ||
-		min(s.Sampling.Tokens, s.LostTokens, s.Rounds) < 0
+		min(s.Sampling.Tokens, s.LostTokens, s.RoundBytes) < 0
 }
 
 func hasNegativeCost(costs map[string]int64) bool {
