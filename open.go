@@ -32,7 +32,8 @@ type Options struct {
 
 	// Sampling says how servers may borrow a model: that of the first call of [Host.Agent] or [Host.Ask] whose model is
 	// an [*openaimodel.Model]. Until then their requests are refused. Default: a person is asked about each request
-	// ([sampling.AskLater]), within the default limits. It has no effect if Toolset.ClientOptions.Sampling is set.
+	// ([sampling.AskLater]), within the default limits. If you set it, set its Review, too: without one nobody is asked.
+	// It has no effect if Toolset.ClientOptions.Sampling is set.
 	Sampling *sampling.Options
 
 	// Tokens stores the tokens of sign-ins. Default: files in the directory mcpchain/tokens under [os.UserConfigDir], or
@@ -57,6 +58,10 @@ type Host struct {
 // used does not prevent the use of the others; [Host.Problems] lists it. While the host is open, a
 // server that could not be reached is tried again, after 0.5 s and then after longer waits of up to
 // 1 min. Open returns an error if the file cannot be read or the options are invalid.
+//
+// ctx bounds only the opening. After the inputs of the file, Open waits until each server is ready
+// or has failed (ConnectTimeout of Toolset.Policy), or as Toolset.OpenWait says, and then for the
+// person to sign in, one server after the other.
 //
 // A remote server without an Authorization header may require a sign-in. Open uses a stored token, or asks the person
 // at the terminal to sign in. The caller closes the host, after which its tools and agents cannot call servers.
@@ -134,13 +139,12 @@ func (h *Host) Problems() []adapter.ServerStatus {
 }
 
 // Agent returns an agent with the tools of the servers and of the options. If m is nil, it uses the
-// model of the environment ([ModelFromEnv]). Without a terminal, and without Person.Approve in the
-// options, the agent may make every call.
+// model of the environment ([ModelFromEnv]). Sampling of [Options] says which model servers may borrow.
 //
 // If the host has a terminal and the options have neither Person.Reply nor Durable.Store, the
-// person at the terminal answers the questions of runs, and decides on each call
-// ([agent.AskPerson]) unless Person.Approve is set. Otherwise [agent.Options] decides: without
-// Person.Approve every call is allowed. Sampling of [Options] says which model servers may borrow.
+// person at the terminal answers the questions of runs. The first of these that there is decides
+// on calls: Person.Approve; that person ([agent.AskPerson]); Approve of [Options].Toolset or of a
+// function. If there is none, every call is allowed.
 func (h *Host) Agent(m agent.Model, opts *agent.Options) (*agent.Agent, error) {
 	if m == nil {
 		var err error

@@ -20,7 +20,7 @@ import (
 type Trust int
 
 const (
-	// TrustNone requires approval of every call.
+	// TrustNone exempts no tool from [Options.Approve].
 	TrustNone Trust = iota + 1
 
 	// TrustHints exempts tools that declare that they change nothing (readOnlyHint).

@@ -19,7 +19,8 @@ type Policy struct {
 	// Start says when to connect to a server, and what happens if that fails. Default: [StartRequired].
 	Start Start
 
-	// ConnectTimeout bounds connecting to a server and listing its tools. Default 30 s.
+	// ConnectTimeout bounds connecting to a server and listing its tools. The time in which a person
+	// signs in counts: raise it, or call SignIn of the oauth.Transport first. Default 30 s.
 	ConnectTimeout time.Duration
 
 	// IdleTimeout bounds the time without progress during a tool call. Default: the limit of the

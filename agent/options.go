@@ -61,8 +61,8 @@ type Options struct {
 	// Model has settings of model calls. Default: the model's own.
 	Model ModelSettings
 
-	// Person approves calls and replies to questions. Default: every call is allowed, and
-	// nobody replies.
+	// Person approves calls and replies to questions. Default: the Approve functions of Tools decide,
+	// calls of tools without one are allowed, and nobody replies.
 	Person Person
 
 	// Durable stores runs, so that any process can continue them. Default: runs are not stored.
@@ -88,7 +88,7 @@ type Person struct {
 	// see calls that [adapter.Policy.Trust] or a remembered decision allows. It is called for
 	// one call of a user at a time, in order; allowed calls run meanwhile. A person is asked if it
 	// returns what [AskPerson] returns. Any other error fails the run. Default: the functions of the
-	// toolset; if it has none, every call is allowed.
+	// toolset; if it has none, its calls are allowed.
 	Approve approval.Func
 
 	// Reply replies to the questions of a run. Calls may overlap. Servers' questions come here

@@ -65,7 +65,8 @@ func (a *Agent) resume(key run.Key, replies []run.Reply) *session {
 // Reply stores replies to questions of a run, from any process, for the process that holds or
 // resumes the run. Replies are checked against their questions, and the first reply to a
 // question counts. A run of another agent is refused. The error matches [run.ErrUnfit],
-// [run.ErrExpired], [record.ErrReplied] or [run.ErrNotAsked]; with an error no reply is stored.
+// [run.ErrExpired], [record.ErrReplied] or [run.ErrNotAsked]: then no reply is stored. After any
+// other error read [Agent.Questions] before you repeat the call, because the replies may be stored.
 func (a *Agent) Reply(ctx context.Context, key run.Key, replies ...run.Reply) error {
 	if a.recipe.opts.Durable.Store == nil {
 		return fmt.Errorf("answer questions: %w", errNoStore)

@@ -27,7 +27,8 @@ type Request struct {
 	Arguments json.RawMessage
 }
 
-// Decision is the answer to a [Request]. The zero value denies.
+// Decision is the answer to a [Request]. The zero value denies. The error of a denied call (Err of
+// adapter.Result) matches apps.ErrDenied, of mcpclient/apps.
 type Decision struct {
 	Allow  bool
 	Reason string // the reason for a denial; the model reads it and continues

@@ -35,6 +35,8 @@ var actions = map[QuestionKind][]Action{
 }
 
 // The scopes of an approval: the later calls that it applies to. The empty scope means only this call.
+// The process that continues the run stores the decision in Decisions of the toolset's adapter.Options:
+// by default in memory, until that process ends. approval.NewFiles keeps decisions in files.
 const (
 	ScopeArguments = "arguments" // the same tool with the same arguments
 	ScopeTool      = "tool"      // the same tool
@@ -114,7 +116,7 @@ func (q *Question) checkArguments(arguments json.RawMessage) error {
 }
 
 // Allow returns a reply that lets a call run ([QuestionApproval]) or lets a server have a
-// completion ([QuestionSampling]). Set its Scope to decide on later calls, too, and its Arguments to
+// completion ([QuestionSampling]). Set its Scope to decide on later calls, too ([ScopeTool]), and its Arguments to
 // change those of the call, or to replace the server's request by another [mcp.CreateMessageParams].
 func (q *Question) Allow() Reply { return q.newReply(ActionAllow, "") }
 
