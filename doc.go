@@ -12,8 +12,8 @@
 //   - [github.com/mcpchain/mcpchain/mcpclient], a Model Context Protocol client: every
 //     published revision, every transport, authorization, tasks, and all requests that a
 //     server may make
-//   - [github.com/mcpchain/mcpchain/adapter], the tools of many servers as tools of
-//     langchaingo, with schemas for each provider
+//   - [github.com/mcpchain/mcpchain/adapter], the tools of many servers, and Go functions, for
+//     agents, langchaingo or your own loop, with schemas for each provider
 //   - [github.com/mcpchain/mcpchain/sampling], which answers the sampling requests of
 //     servers with any OpenAI-compatible model, within a budget
 //   - [github.com/mcpchain/mcpchain/agent], a model that uses tools until it has an answer;

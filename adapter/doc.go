@@ -1,4 +1,5 @@
-// Package adapter makes the tools of MCP servers usable by langchaingo.
+// Package adapter makes the tools of MCP servers, and Go functions, usable by models: for package
+// agent, for langchaingo, or for your own loop.
 //
 // [Open] connects to any number of servers and returns one [Toolset]:
 //

@@ -25,7 +25,8 @@ type Options struct {
 	OpenWait time.Duration
 
 	// KeepResults is how many bytes of results that were shortened (see Policy.MaxResult) are kept in memory, the
-	// latest first. The model gets a tool read_result to read them. Default 0: nothing is kept.
+	// latest first. The model gets a tool read_result to read them. Leave it 0 for agents with a store: they store
+	// long results with the run (agent.Durable.ResultTokens). Default 0: nothing is kept.
 	KeepResults int
 
 	// AlwaysPrefix prefixes all tool names with the label of the server, as in "files__read", so that they do

@@ -9,7 +9,7 @@
 // not enough, it leaves out the oldest turns. [Summarize] replaces those turns by a summary.
 //
 //	a, err := agent.New(model, &agent.Options{
-//		Compact: compact.Trim(&compact.Options{Window: 32_000}),
+//		Compact: compact.Trim(&compact.Options{KeepTurns: 8}),
 //	})
 //
 // The guide docs/agent.md of the repository has a chapter on long histories.
@@ -60,7 +60,8 @@ type Budget struct {
 // Options configure a compactor. Nil and the zero value are valid. A value that is out of range
 // means the default, because a compactor has no way to refuse one.
 type Options struct {
-	// Window is the model's window in tokens if [Budget.Window] is unknown. Default 128,000.
+	// Window is the model's window in tokens, in case [Budget.Window] is unknown; it does not lower a
+	// known one. Default 128,000.
 	Window int64
 
 	// KeepTurns is how many turns at the end are kept as they are; a turn is a message of the model

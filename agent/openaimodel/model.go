@@ -3,7 +3,8 @@
 //
 //	cfg := openai.DefaultConfig(os.Getenv("OPENAI_API_KEY")) // of github.com/sashabaranov/go-openai
 //	cfg.BaseURL = "http://localhost:11434/v1"                // another provider than OpenAI
-//	model, err := openaimodel.New(cfg, "qwen3", nil)
+//	_, window := openaimodel.Probe(ctx, cfg, "qwen3")
+//	model, err := openaimodel.New(cfg, "qwen3", &openaimodel.Options{Window: window})
 //
 // Unlike langchaingo's own OpenAI provider, it keeps parallel tool calls when streaming, passes
 // only text to the streaming function, reports an interrupted stream as an error, sends a
@@ -106,8 +107,9 @@ var (
 	_ llms.Model  = (*Model)(nil)
 )
 
-// New returns a model. It does no I/O. It returns an error if the name is empty, or the base URL or
-// an option is invalid.
+// New returns a model. It returns an error if the name is empty, or the base URL or an option is
+// invalid. It does no I/O, so it does not ask for the window: set Options.Window for local servers,
+// for example by [Probe], because some silently cut long histories.
 func New(cfg openai.ClientConfig, name string, opts *Options) (*Model, error) {
 	var o Options
 	if opts != nil {
@@ -139,7 +141,7 @@ func New(cfg openai.ClientConfig, name string, opts *Options) (*Model, error) {
 
 // FromEnv returns the model OPENAI_MODEL with the key OPENAI_API_KEY, at OPENAI_BASE_URL if that is
 // set, otherwise at OpenAI. It returns an error if OPENAI_MODEL is not set, or if neither
-// OPENAI_API_KEY nor OPENAI_BASE_URL is.
+// OPENAI_API_KEY nor OPENAI_BASE_URL is. The window is unknown: use [New] for local servers.
 func FromEnv() (*Model, error) {
 	name, key, base := os.Getenv("OPENAI_MODEL"), os.Getenv("OPENAI_API_KEY"), os.Getenv("OPENAI_BASE_URL")
 	switch {
