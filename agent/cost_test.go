@@ -71,12 +71,12 @@ func TestUnpricedModel(t *testing.T) {
 		atStart bool // the limits are options of the run
 		want    string
 	}{
-		"no price":            {prices, "other", limits.Cost, false, `new agent: options: Limits.Cost: the cost is limited, but the model "other" has no price in the table of 2026-11-22`},
-		"no name":             {prices, "", limits.Cost, false, `new agent: options: Limits.Cost: the cost is limited, but the model is not named: it has to name itself (Info)`},
-		"no name, no prices":  {nil, "", limits.Cost, false, `new agent: options: Limits.Cost: the cost is limited, but the model is not named: it has to name itself (Info), and needs a price in Options.Model.Prices, which is nil`},
-		"no prices":           {nil, "m-1", limits.Cost, true, `Limits.Cost: the cost is limited, but the model "m-1" has no price: Options.Model.Prices is nil`},
+		"no price":            {prices, "other", limits.Cost, false, `new agent: options: Limits.Cost: the cost cannot be limited: the model "other" has no price in the table of 2026-11-22`},
+		"no name":             {prices, "", limits.Cost, false, `new agent: options: Limits.Cost: the cost cannot be limited: the model is not named: it has to name itself (Info)`},
+		"no name, no prices":  {nil, "", limits.Cost, false, `new agent: options: Limits.Cost: the cost cannot be limited: the model is not named: it has to name itself (Info), and needs a price in Options.Model.Prices, which is nil`},
+		"no prices":           {nil, "m-1", limits.Cost, true, `Limits.Cost: the cost cannot be limited: the model "m-1" has no price: Options.Model.Prices is nil`},
 		"a limit of the run":  {prices, "other", nil, true, `the model "other" has no price in the table of 2026-11-22`},
-		"in another currency": {prices, "m-1", map[string]int64{"EUR": 1}, false, `not in USD, the currency of the model "m-1"`},
+		"in another currency": {prices, "m-1", map[string]int64{"EUR": 1}, false, `there is no limit in USD, the currency of the model "m-1"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			model := play(says("x")).called(tt.model)

@@ -5,8 +5,9 @@ package price
 import "errors"
 
 // Table lists the prices of models. There are no built-in prices, because they change and providers differ.
+// agent.New and sampling.New refuse a table that has Models but no Date.
 type Table struct {
-	Date   string  `json:"date"` // the day of the prices, such as "2026-11-22"; users of a table with Models refuse it without
+	Date   string  `json:"date"` // the day of the prices, such as "2026-11-22"; required if there are Models
 	Models []Price `json:"models"`
 }
 
@@ -29,4 +30,4 @@ type Price struct {
 
 // ErrUnpriced means that a limit of cost cannot be enforced: the model has no name, no price in the
 // table, or a price in a currency without a limit. The error that wraps it says which.
-var ErrUnpriced = errors.New("the cost is limited")
+var ErrUnpriced = errors.New("the cost cannot be limited")

@@ -211,13 +211,13 @@ func Limited(t *price.Table, model string, limits map[string]int64) error {
 	case ok && limited:
 		return nil
 	case model == "":
-		return fmt.Errorf("%w, but the model is not named", price.ErrUnpriced)
+		return fmt.Errorf("%w: the model is not named", price.ErrUnpriced)
 	case ok && p.Currency != "":
-		return fmt.Errorf("%w, but not in %s, the currency of the model %q", price.ErrUnpriced, p.Currency, model)
+		return fmt.Errorf("%w: there is no limit in %s, the currency of the model %q", price.ErrUnpriced, p.Currency, model)
 	case t != nil && t.Date != "":
-		return fmt.Errorf("%w, but the model %q has no price in the table of %s", price.ErrUnpriced, model, t.Date)
+		return fmt.Errorf("%w: the model %q has no price in the table of %s", price.ErrUnpriced, model, t.Date)
 	}
-	return fmt.Errorf("%w, but the model %q has no price", price.ErrUnpriced, model)
+	return fmt.Errorf("%w: the model %q has no price", price.ErrUnpriced, model)
 }
 
 // Charge is the usage of a completion, or a bound of it.

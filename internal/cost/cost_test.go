@@ -99,11 +99,11 @@ func TestLimited(t *testing.T) {
 	}{
 		{table, "m", map[string]int64{"USD": 1, "EUR": 1}, ""},
 		{nil, "x", nil, ""},
-		{table, "x", map[string]int64{"USD": 1}, `the cost is limited, but the model "x" has no price in the table of 2026-11-22`},
-		{nil, "x", map[string]int64{"USD": 1}, `the cost is limited, but the model "x" has no price`},
-		{table, "", map[string]int64{"USD": 1}, `the cost is limited, but the model is not named`},
-		{table, "m", map[string]int64{"EUR": 1}, `the cost is limited, but not in USD, the currency of the model "m"`},
-		{table, "x", map[string]int64{"": 1}, `the cost is limited, but the model "x" has no price in the table of 2026-11-22`},
+		{table, "x", map[string]int64{"USD": 1}, `the cost cannot be limited: the model "x" has no price in the table of 2026-11-22`},
+		{nil, "x", map[string]int64{"USD": 1}, `the cost cannot be limited: the model "x" has no price`},
+		{table, "", map[string]int64{"USD": 1}, `the cost cannot be limited: the model is not named`},
+		{table, "m", map[string]int64{"EUR": 1}, `the cost cannot be limited: there is no limit in USD, the currency of the model "m"`},
+		{table, "x", map[string]int64{"": 1}, `the cost cannot be limited: the model "x" has no price in the table of 2026-11-22`},
 	} {
 		err := Limited(test.table, test.model, test.limits)
 		ok := errors.Is(err, price.ErrUnpriced)
