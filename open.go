@@ -44,8 +44,8 @@ type Options struct {
 	Name string
 }
 
-// Host holds the servers of a file: their connections, their tools and their sign-ins. Its methods
-// may be called concurrently.
+// Host holds the servers of a file for this program, which MCP calls the host: their connections,
+// their tools and their sign-ins. Its methods may be called concurrently.
 type Host struct {
 	tools   *adapter.Toolset
 	left    []adapter.ServerStatus // the servers with mistakes in the file

@@ -54,9 +54,10 @@ type Options struct {
 	Intercept []Interceptor
 
 	// OnChange is called after Open for changes: servers added and lost, tools added, removed and changed. It is called
-	// for one event at a time, in their order, and may use the toolset. What has changed a server, for example
-	// [Toolset.Refresh], returns after OnChange, unless OnChange was running already. While it runs, the toolset neither
-	// reconnects servers by itself nor lists their tools after an announcement: it must not wait for a person. Default: none.
+	// for one event at a time, in their order, and may use the toolset. A method that changes a server, for example
+	// [Toolset.Refresh], returns only after OnChange has, unless OnChange was running already. While it runs, the toolset
+	// neither reconnects servers by itself nor lists their tools after an announcement: it must not wait for a person.
+	// Default: none.
 	OnChange func(Event)
 
 	// ListDir is a directory that stores the tools of servers with [StartLazy], so that a later program need not

@@ -216,8 +216,8 @@ func mayBeTask(client *mcpclient.Client, def *mcp.Tool) bool {
 	return len(def.Execution) > 0 && json.Unmarshal(def.Execution, &execution) == nil && execution.TaskSupport == "required"
 }
 
-// IsTask reports whether a call of the tool asks for a task: its definition requires one (revision
-// 2025-11-25), or the server decides for each call (later revisions).
+// IsTask reports whether a call of the tool may become a task: its definition requires one (revision
+// 2025-11-25), or the server has tasks and decides for each call (later revisions; true for all its tools).
 func (t *Tool) IsTask() bool { return t.task }
 
 // options returns the options of a call, or of its continuation: whether it may become a task, and the
@@ -234,7 +234,8 @@ func (t *Tool) options(opts []mcpclient.CallOption) []mcpclient.CallOption {
 
 // Fingerprint returns the SHA-256 hash, in hexadecimal digits, of everything that a model or an approval relies on: the
 // tool's name, title, description, schemas and annotations, and whether models and views may call it. It does not depend on
-// the formatting of the server's JSON. CHANGELOG.md names a version of this module that computes it differently.
+// the formatting of the server's JSON. If a later version of this module computes it differently, CHANGELOG.md says so;
+// stored pins and decisions may then no longer match.
 func Fingerprint(tool *mcp.Tool) string {
 	hints, _ := json.Marshal(tool.Annotations) // strings and booleans always marshal
 	h := sha256.New()

@@ -75,7 +75,8 @@ func (e *stopError) Error() string { return "the run is stopped with an answer" 
 // From BeforeModel, the model is not called. From AfterModel, the calls of the reply are not
 // made. From BeforeTool, the call is not made. From AfterTool, the result is kept, and the
 // other hooks see it. The run ends with the turn: calls that were sent get their results, and
-// others are not made. If several hooks stop, the first call counts.
+// others are not made. If hooks stop several calls of a reply, the answer for the first call in the
+// reply counts; for one call, that of the first hook.
 //
 // StopRun is durable with the outcome of the call, so that another process ends the run in the
 // same way. For [RunAs] the answer must be the JSON of the output. In the run of a sub-agent it

@@ -14,7 +14,7 @@ import (
 // ([model.Tokens]). If the model has counted its input, they are scaled to that sum.
 type WindowUse struct {
 	Size         int64         `json:"size,omitempty"`      // the window's size, 0 if unknown
-	Instructions int64         `json:"instructions"`        // the system prompt, which has servers' instructions, and what the model's host adds for tools
+	Instructions int64         `json:"instructions"`        // the system prompt, which has servers' instructions, and what the model's provider adds for tools
 	Servers      []ServerTools `json:"servers,omitempty"`   // the definitions of tools
 	History      int64         `json:"history"`             // the messages, without the results of tools
 	Results      int64         `json:"results"`             // the results of tools

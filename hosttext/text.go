@@ -56,8 +56,8 @@ func Prose(s string) string {
 	return b.String()
 }
 
-// Line is like [Escape], on one line of at most n characters, at least 1. A run of white space becomes one
-// space, and "…", which counts as one of them, replaces what is omitted.
+// Line is like [Escape], on one line of at most n characters. A run of white space becomes one space, and "…",
+// which counts as one of the n, replaces what is omitted. If n is less than 1, a text that is not blank becomes "…".
 func Line(s string, n int) string {
 	var b strings.Builder
 	length, fits := 0, 0 // fits is the part of b that leaves room for "…"
@@ -85,7 +85,7 @@ func Line(s string, n int) string {
 const maxLines = 100
 
 // Block is like [Escape], for a text of several lines. It indents each line by two
-// spaces, shows at most n characters and 100 lines, and says how much is omitted.
+// spaces, shows at most n characters and 100 lines, and says how much is omitted. A negative n counts as 0.
 func Block(s string, n int) string {
 	var b strings.Builder
 	s = strings.Trim(s, " \n\t")

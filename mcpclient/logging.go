@@ -22,7 +22,7 @@ type logLevels struct {
 // SetLogLevel asks for log messages at this level and above from now on, instead of
 // [Options.LogLevel]; "" asks for none. A modern server gets the level with every later request. A
 // legacy one gets it immediately, and in every later session; as it has no level for silence, ""
-// asks it for "emergency" if it got another level before. The error is a
+// asks it for "emergency" if it got another level before. The error matches
 // [ErrUndeclared] if the server has no logging.
 func (c *Client) SetLogLevel(ctx context.Context, level mcp.LogLevel) error {
 	if level != "" && !inquiry.IsLevel(level) {

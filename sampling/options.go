@@ -61,7 +61,7 @@ type Options struct {
 	// is set, completions are streamed, and IdleTimeout applies. Default nil: no streaming.
 	OnText func(ctx context.Context, r *Request, piece string)
 
-	// Host names the kind of API behind the base URL: openai, azure, ollama, vllm, llamacpp, lmstudio, openrouter,
+	// Host is the kind of provider behind the base URL: openai, azure, ollama, vllm, llamacpp, lmstudio, openrouter,
 	// groq, together, gemini, mistral, deepseek, moonshot, or compatible for any other. Default: by the base URL.
 	Host string
 
@@ -76,10 +76,10 @@ type Options struct {
 	// Retries bounds the retries after temporary failures of the provider. Default 2; negative: none.
 	Retries int
 
-	// Timeout bounds one attempt. Default 10 min.
+	// Timeout bounds one attempt. Default, also if negative: 10 min.
 	Timeout time.Duration
 
-	// IdleTimeout bounds the silence within a stream. Default 2 min.
+	// IdleTimeout bounds the silence within a stream. Default, also if negative: 2 min.
 	IdleTimeout time.Duration
 
 	// Logger logs failures of the provider at Warn; servers do not see them. Default: discarded.

@@ -104,7 +104,7 @@ func blocksOf(m *run.Message, found map[string]bool) (out []block, err error) {
 // Keys in [run.Part.Provider] of data that the API wants back.
 const (
 	signatureKey = "signature" // a thought's signature, a string
-	redactedKey  = "redacted"  // the data of a thought that the host does not show, a string
+	redactedKey  = "redacted"  // the data of a thought that the provider does not show, a string
 	blockKey     = "block"     // a block of another type, as it came
 )
 

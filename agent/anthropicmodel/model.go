@@ -72,8 +72,8 @@ type Options struct {
 	// concurrently, and must return soon. Default nil.
 	Retrying func(err error, wait time.Duration)
 
-	// Timeout bounds one attempt, its whole reply included. Default 10 min. A reply that is silent for
-	// 2 min fails earlier; the API's pings end a silence.
+	// Timeout bounds one attempt, its whole reply included. Default, also if negative: 10 min. A reply
+	// that is silent for 2 min fails earlier; the API's pings end a silence.
 	Timeout time.Duration
 
 	// HTTPClient sends the requests. Redirects to another origin are refused unless it has a

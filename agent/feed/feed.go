@@ -44,7 +44,8 @@ type Options struct {
 
 	// Poll is how often a reader looks in the store for events of other processes, while this
 	// process does not work on the run. If there are none, the interval doubles, up to 8 times
-	// Poll, until [Feed.Wake] is called. Default 0: never, for a process that drives all runs.
+	// Poll, until [Feed.Wake] is called. Default 0, as any negative
+	// value: never, for a process that drives all runs.
 	Poll time.Duration
 }
 

@@ -65,6 +65,9 @@ type ModelOptions struct {
 // langchaingo's types lack some data of providers: reasoning is stored with a run but not sent
 // back, and only some providers report cached tokens. The effort of a request is not sent. Packages
 // openaimodel and anthropicmodel do not have these limits.
+//
+// The context window of the model is unknown, and agents assume 128,000 tokens. For a smaller one set
+// Compact of [agent.Options] to compact.Trim(&compact.Options{Window: n}).
 func Model(m llms.Model, opts *ModelOptions) agent.Model {
 	if v := reflect.ValueOf(m); m == nil || v.Kind() == reflect.Pointer && v.IsNil() {
 		return nil

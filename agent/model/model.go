@@ -175,7 +175,7 @@ const (
 	ErrorTimeout                          // no answer in time; the provider may have worked, and charge for it
 	ErrorAuth                             // the key is refused, or has no quota
 	ErrorNotFound                         // the provider has no such model or endpoint
-	ErrorTooLong                          // the request does not fit the window, or is too large for the host
+	ErrorTooLong                          // the request does not fit the window, or is too large for the provider
 	ErrorRefused                          // the content of the request is refused, or an answer
 	ErrorInvalid                          // the request is wrong, and would fail again
 )

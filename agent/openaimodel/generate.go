@@ -34,8 +34,8 @@ func (m *Model) isAccepted(mimeType string) bool {
 }
 
 // Generate implements [model.Model]. Data that a provider wants back with a message is in the parts
-// of the response, under "host" in [run.Part.Provider]. It is sent only to the same kind of
-// provider ([Options.Host]), at any URL: the endpoint may move, or be behind a proxy.
+// of the response, under the key "host" of [run.Part.Provider]. It is sent only to the same
+// kind of provider ([Options.Host]), at any URL: the endpoint may move, or be behind a proxy.
 func (m *Model) Generate(ctx context.Context, r *model.Request) iter.Seq2[model.Delta, error] {
 	return m.replies(ctx, r, nil)
 }

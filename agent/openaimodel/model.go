@@ -44,7 +44,7 @@ type Options struct {
 	// "high". Default: the model's own.
 	Effort string
 
-	// Host names the kind of API behind the base URL: openai, azure, ollama,
+	// Host is the kind of provider behind the base URL: openai, azure, ollama,
 	// vllm, llamacpp, lmstudio, openrouter, groq, together, gemini, mistral,
 	// deepseek, moonshot, or compatible for any other. Default: by the base URL.
 	Host string
@@ -80,10 +80,10 @@ type Options struct {
 	// may be called concurrently, and must return soon. Default nil.
 	Retrying func(err error, wait time.Duration)
 
-	// Timeout bounds one attempt, its whole answer included. Default 10 min.
+	// Timeout bounds one attempt, its whole answer included. Default, also if negative: 10 min.
 	Timeout time.Duration
 
-	// IdleTimeout bounds the silence within a stream. Default 2 min.
+	// IdleTimeout bounds the silence within a stream. Default, also if negative: 2 min.
 	IdleTimeout time.Duration
 }
 

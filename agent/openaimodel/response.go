@@ -92,7 +92,7 @@ const hostKey = "host"
 
 // hostData is data that a provider wants back with a part of a message.
 type hostData struct {
-	Host    string          `json:"host"`              // the kind of API, as in [Options.Host]; no other gets the data
+	Host    string          `json:"host"`              // the kind of provider, as in [Options.Host]; no other gets the data
 	Extra   json.RawMessage `json:"extra,omitempty"`   // with a call, such as Gemini's thought signature
 	Details json.RawMessage `json:"details,omitempty"` // with reasoning in Chat Completions
 	Item    json.RawMessage `json:"item,omitempty"`    // with reasoning in the Responses API

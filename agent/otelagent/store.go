@@ -17,12 +17,12 @@ import (
 
 // ObserveStore measures a store of runs whenever the meters are read: how many runs there are by
 // status, how many are due, held, parked or damaged, and for how long the first due run has been
-// due: since its change, the end of its lease or its time, or since a measurement first found a reply
-// to it, because a store does not tell when the reply came. Each time it lists all runs of the query that are
-// running, waiting or failed, so its cost grows with their number; q.Limit bounds it for each
-// status, and the fields Status, DueAt, ChangedBefore and After are ignored. If a list fails, the
-// meters have no values at that time, and the error goes to the reader of the meters. stop
-// unregisters the meters. Of opts, only MeterProvider is used.
+// due. A run becomes due by a change or a reply, at the end of its lease, or at its Wake time. A store
+// does not tell when a reply came: its run counts from the first measurement that finds the reply.
+// Each time it lists all runs of the query that are running, waiting or failed, so its cost grows with
+// their number; q.Limit bounds it for each status, and the fields Status, DueAt, ChangedBefore and
+// After are ignored. If a list fails, the meters have no values at that time, and the error goes to the
+// reader of the meters. stop unregisters the meters. Of opts, only MeterProvider is used.
 func ObserveStore(store record.Store, q record.Query, opts *Options) (stop func() error, err error) {
 	provider := otel.GetMeterProvider()
 	if opts != nil && opts.MeterProvider != nil {

@@ -74,7 +74,7 @@ type Key struct {
 // Status is the status of a run.
 type Status string
 
-// The statuses of a run. A new input starts a run again that has ended.
+// The statuses of a run. A new input restarts a run that has ended.
 const (
 	StatusRunning   Status = "running"   // it can continue, even if no process works on it
 	StatusWaiting   Status = "waiting"   // for replies, or until Head.Wake

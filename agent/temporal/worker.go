@@ -21,7 +21,7 @@ import (
 // defaultQueue is the default task queue of workers and clients.
 const defaultQueue = "mcpchain"
 
-// WorkerOptions configure [Work]. Nil and the zero value are valid.
+// WorkerOptions configure [Work]. Nil and the zero value are valid; a negative number is refused.
 type WorkerOptions struct {
 	// Queue is the task queue. All workers of a queue must have the same agents. Default
 	// "mcpchain".
@@ -79,7 +79,7 @@ const maxPulse = 5 * time.Second
 // Work executes the steps of runs of the agents until the context ends. Then it waits until current steps
 // have ended or other workers can take them, which takes [WorkerOptions.Grace] and some seconds at most, and
 // returns the context's error. If the worker fails it returns that error. The agents must have different
-// names and a store that all workers share. The step of a dead worker is repeated after their LeaseTTL.
+// names and a store that all workers share. The step of a dead worker is repeated after the agents' LeaseTTL.
 func Work(ctx context.Context, service client.Client, agents []*agent.Agent, opts *WorkerOptions) error {
 	o, err := opts.withDefaults()
 	if err != nil {
@@ -164,8 +164,9 @@ func newImplementation(agents []*agent.Agent, o *WorkerOptions) (*workflows, *ac
 }
 
 // Register registers the workflow and activities of agents with a worker of your own, for other
-// options of Temporal's worker than [Work] sets. It ignores Queue and Steps; Grace counts if the
-// worker's WorkerStopTimeout is longer, by some seconds. A worker.WorkflowReplayer gets only the workflow.
+// options of Temporal's worker than [Work] sets. It ignores Queue and Steps. Steps have all of Grace
+// only if the worker's WorkerStopTimeout is at least Grace + 10 s, as Work sets it. A
+// worker.WorkflowReplayer gets only the workflow.
 func Register(r worker.WorkflowRegistry, agents []*agent.Agent, opts *WorkerOptions) error {
 	o, err := opts.withDefaults()
 	if err != nil {

@@ -37,7 +37,7 @@ type looks struct {
 }
 
 // Read returns a reader of the events after a position, which the caller must close. The zero position is the beginning.
-// With a store, the error says if the run or the position does not exist.
+// With a store, the error says whether the run or the position does not exist.
 func (f *Feed) Read(ctx context.Context, key run.Key, after agent.Position) (*Reader, error) {
 	f.mu.Lock()
 	if f.readers >= f.opts.Readers {

@@ -24,7 +24,7 @@ const (
 	DiscoveryNone     Discovery = ""
 	DiscoveryNative   Discovery = "native" // the model searches, and gets what it finds as tools of their own
 	DiscoveryCall     Discovery = "call"   // the model searches, and calls what it finds through one tool
-	DiscoveryProvider Discovery = "host"   // as native, or by the host: the results of the search include the tools
+	DiscoveryProvider Discovery = "host"   // as native, or by the provider: the results of the search include the tools
 )
 
 // Offered adds tools, in order, after those that were added before. The first may set how the

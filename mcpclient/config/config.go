@@ -104,7 +104,7 @@ type Server struct {
 	Disabled bool
 
 	// Err says why the server cannot be used: its entry is invalid, is in the file twice, or needs
-	// an unsupported feature, such as a prompt for an input. It does not affect other servers.
+	// an unsupported feature, such as an input without [Loader.Input]. It does not affect other servers.
 	Err error
 
 	place place // where the entry is, see Annotate

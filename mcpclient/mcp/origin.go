@@ -20,7 +20,7 @@ type Origin struct {
 
 	// Call is the client's call during which the server asks. It is nil if that is unknown: on a
 	// connection of the legacy era with no call, or several calls, under way. Lists, pings and
-	// other requests without questions count only if there are no others.
+	// other requests that give a server no reason to ask count only while no other call is under way.
 	Call *CallInfo
 
 	ID   json.RawMessage // the id of the server's request; nil in the modern era

@@ -42,8 +42,8 @@
 // must be https, and must not lead to a private, a link-local or a loopback address, not even by a
 // redirect or a change of DNS. Exceptions are the networks of Options.AllowPrivate and, for a server
 // on loopback, other servers there. The issuer of metadata, the state and the issuer of a redirect
-// are compared exactly, the resource up to parent paths. The error of a failed check matches
-// [ErrUntrusted].
+// are compared exactly; the resource may be the server's URL or a parent path of it. The error of a
+// failed check matches [ErrUntrusted].
 //
 // Secrets do not appear in errors or logs, and [Credentials] are printed without theirs.
 //

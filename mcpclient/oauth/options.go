@@ -79,8 +79,8 @@ func (o *Options) withDefaults() *Options {
 	return &out
 }
 
-// Grant is a way to get a token: [AuthorizationCode], [ClientCredentials], [Enterprise] or
-// [Workload]. Several Transports may share one, and then call its functions concurrently; one
+// Grant is a way to get a token: [*AuthorizationCode], [ClientCredentials], [*Enterprise] or
+// [*Workload]. Several Transports may share one, and then call its functions concurrently; one
 // Transport calls them one at a time, except those of [Loopback] and [Paste], which may outlive their
 // sign-in. A panic of one is an error, and logged.
 type Grant interface {

@@ -168,8 +168,8 @@ func (s *Skill) checkFiles() error {
 
 // List lists the server's skills, without reading any file. The list may be empty or partial: a
 // skill that is not in it may be found by [Get]. Invalid entries are listed, too; see
-// [Skill.Check]. An error is the last pair; for a server without skills it is a
-// [mcpclient.ErrUndeclared].
+// [Skill.Check]. An error is the last pair; for a server without skills it
+// matches [mcpclient.ErrUndeclared].
 func List(ctx context.Context, c *mcpclient.Client, opts ...mcpclient.CallOption) iter.Seq2[*Skill, error] {
 	return func(yield func(*Skill, error) bool) {
 		for e, err := range mcpclient.List[entry](ctx, c, "skills/list", "skills", opts...) {

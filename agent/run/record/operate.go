@@ -76,8 +76,8 @@ const (
 // CancelRun cancels a run from any process, without its agent. A run that has ended stays as it
 // is. If a process holds the run, the store keeps a request: the holder stops its work
 // within about a second, and CancelRun waits until the run has ended. If the context ends
-// meanwhile, the error matches [ErrHeld] and says if the request stays, so that a later holder cancels
-// the run. A task that a server runs for the run is not stopped.
+// meanwhile, the error matches [ErrHeld] and says whether the request stays, so that a later holder
+// cancels the run. A task that a server runs for the run is not stopped.
 func CancelRun(ctx context.Context, store Store, key run.Key) error {
 	cancel := func() error {
 		return change(ctx, store, key, "cancel", func(s *ledger.State) (ledger.Change, error) {

@@ -35,8 +35,10 @@ type Session struct {
 // errClosed is the error of a session that was closed.
 var errClosed = errors.New("host: the session with the view is closed")
 
-// Open begins a session over a connection to a view. It takes conn over, and closes it if it fails.
-// It returns immediately; [Session.Ready] reports when the view is ready.
+// Open begins a session over a connection to a view. Implement [transport.Conn] over what connects the
+// program with the page that shows the view, such as a web socket (docs/apps.md of the repository).
+// conn belongs to the session; Open closes it if it fails. Open returns immediately; [Session.Ready]
+// reports when the view is ready.
 //
 // Functions of the host and calls of the view get the values of ctx, for example the user,
 // their approvals and the trace. The session outlives ctx.
