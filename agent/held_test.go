@@ -216,7 +216,7 @@ func TestParkedCallOfAnEarlierVersion(t *testing.T) {
 		defer kill()
 		check.Fails(t, check.Err(first.Run(ctx, human("go"), agent.WithRun(theRun.ID))))
 		next, calls := legacyProcess(t, memory, play(says("done")), agent.Options{Person: agent.Person{Reply: func(ctx context.Context, q *run.Question) (run.Reply, error) {
-			if q.Parked {
+			if q.Repeats {
 				return run.Reply{}, nil
 			}
 			return atHand("Bob")(ctx, q)

@@ -32,7 +32,7 @@ type Question struct {
 	Tool   string       `json:"tool,omitzero"`  // as the model knows it
 	Path   []string     `json:"path,omitempty"` // names of the sub-agents that ask, outermost first
 
-	// ServerKey is the server's key for the request or, for a parked call, a hash of the question.
+	// ServerKey is the server's key for the request or, if Repeats is true, a hash of the question.
 	ServerKey string `json:"key,omitzero"`
 
 	Arguments  json.RawMessage          `json:"arguments,omitzero"`   // approval or doubt: the arguments as they are sent
@@ -51,9 +51,9 @@ type Question struct {
 	// legacy server ends with the connection.
 	Survives bool `json:"survives"`
 
-	// Parked is true if the call is made again with the reply: the server asked during the call
-	// and was told that the person cancelled.
-	Parked bool `json:"parked,omitzero"`
+	// Repeats is true if the call is made again once the reply is there: the server asked during
+	// the call and was told that the person cancelled. Only runs of earlier versions have such questions.
+	Repeats bool `json:"parked,omitzero"`
 
 	Created time.Time `json:"created,omitzero"`
 	Expires time.Time `json:"expires,omitzero"` // zero: never

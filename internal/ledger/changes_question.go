@@ -107,7 +107,7 @@ func askedFrom(q *run.Question) []CallAt {
 		return []CallAt{CallSent, CallInRound, CallTasked, CallOfChild}
 	case q.Kind == run.QuestionSignIn:
 		return []CallAt{CallSent, CallInRound, CallTasked, CallAtSignIn}
-	case q.Parked:
+	case q.Repeats:
 		return []CallAt{CallSent, CallParked}
 	case q.ServerKey != "":
 		return []CallAt{CallInRound}
@@ -136,7 +136,7 @@ func (s *State) markAsked(q *run.Question) error {
 	case run.QuestionSignIn:
 		call.At, call.Reply = CallAtSignIn, nil
 	}
-	if q.Parked {
+	if q.Repeats {
 		call.At = CallParked
 	}
 	return nil

@@ -221,7 +221,7 @@ func (g *generator) question(kind run.QuestionKind, call, key string) run.Questi
 // parked returns a question of a call that is made again.
 func (g *generator) parked(call string) run.Question {
 	q := g.question(run.QuestionForm, call, g.id("key"))
-	q.Parked = true
+	q.Repeats = true
 	return q
 }
 
