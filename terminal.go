@@ -25,9 +25,9 @@ var ErrInputEnded = errors.New("nobody could be asked: the input has ended")
 // cannot be mistaken for the program's own output.
 //
 // After the end of the input everything is refused: no call is allowed, no form filled in. If the context of a question
-// ends before a line is read, the next question gets the next line. A terminal reads ahead of the line, so the program
-// must not read In itself, and must not copy the value. What is typed for a secret input of the file is not shown,
-// unless the context of the question before has ended. Methods may be called concurrently.
+// ends before a line is read, the next question gets the next line. What is typed for a secret input of the file is not
+// shown, unless that line was first read for an earlier question whose context has ended. A terminal reads ahead of the
+// line: do not copy a Terminal, and do not read In yourself. Methods may be called concurrently.
 type Terminal struct {
 	In  io.Reader // default: standard input
 	Out io.Writer // default: standard error

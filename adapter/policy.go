@@ -33,7 +33,7 @@ type Policy struct {
 	CallTimeout time.Duration
 
 	// MaxResult bounds the text of one result in bytes. A longer text keeps its beginning and
-	// end, with a note of the gap's size between them. Default 64 KiB, at least 256.
+	// end, with a note of the gap's size between them. Default 64 KiB; 1 to 255 count as 256.
 	MaxResult int
 
 	// CheckOutputs checks results against the output schemas of tools. The model gets an invalid result together with

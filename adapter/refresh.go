@@ -8,9 +8,9 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// Refresh lists the tools of the named servers again, or of all that are not idle if no name is given. It first
-// connects those that are idle, could not be reached, or required a sign-in, and those whose connection has ended. A
-// server that fails keeps its tools; the error joins all failures.
+// Refresh lists the tools of the named servers again or, without names, of all servers that are not idle. It first
+// connects a named server that is idle, and each server that could not be reached, required a sign-in, or has lost its
+// connection. A server that fails keeps its tools; the error joins all failures.
 //
 // Servers that announce changes are listed automatically, at most once a second. For other servers call Refresh.
 func (t *Toolset) Refresh(ctx context.Context, names ...string) error {

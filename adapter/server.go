@@ -68,8 +68,9 @@ type Server struct {
 	// KeyInMeta and KeyInArgument say that the server recognizes a repeated call by its key
 	// ([Prepared.WithIdempotencyKey]), and where it expects the key: in this entry of _meta, such
 	// as [IdempotencyKeyMeta], or in this argument of its tools, which is hidden from models. A
-	// tool without the argument takes no key. Each call then has a key. Default: the server
-	// recognizes no keys; the key of a call is sent in [IdempotencyKeyMeta].
+	// tool without the argument takes no key. A call that was given no key gets a random one;
+	// agents give each call a key, which a stored run keeps. Default: the server recognizes no
+	// keys; the key of a call, if it was given one, is sent in [IdempotencyKeyMeta].
 	KeyInMeta, KeyInArgument string
 
 	// Pins are the fingerprints that the server's tools must have, by the server's names, as
@@ -195,9 +196,10 @@ func stripUser(raw string) string {
 	return u.String()
 }
 
-// FromConfig returns the enabled servers of an mcp.json for [Open], with all settings but their sign-in. left has the
-// servers that cannot be used; the Err of each names the line in the file. If the file was not loaded with
-// Loader.AllowFilters, a server with lists of allowed tools is among them.
+// FromConfig returns the enabled servers of an mcp.json for [Open], with all settings but their sign-in: before Open,
+// set Client of the *mcpclient.HTTP of a server with OAuth to that of an oauth.Transport, as mcpchain.Open does. left
+// has the servers that cannot be used; the Err of each names the line in the file. Unless the file was loaded with
+// Loader.AllowFilters and AllowSignIn, servers with lists of allowed tools and with OAuth are among them.
 func FromConfig(file []config.Server) (servers []Server, left []ServerStatus) {
 	for i := range file {
 		switch s := &file[i]; {

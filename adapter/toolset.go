@@ -139,8 +139,8 @@ func (t *Toolset) Pins() map[string]map[string]string {
 
 // Close closes the connections that the toolset opened or is opening, concurrently, and waits until they have ended.
 // Current calls fail. Like [mcpclient.Client.Close] it does not wait for the host's handlers. It drops the events that
-// OnChange has not got, and waits for OnChange to return, but for 5 s at most: so long it takes if OnChange calls it. It
-// may be called more than once, but not from a function that runs while a server is connected or listed, for which it
+// OnChange has not received yet, and waits up to 5 s for OnChange to return: if OnChange calls it, it takes 5 s. It may
+// be called more than once, but not from a function that runs while a server is connected or listed, for which it
 // waits: middleware, or a hook of a transport.
 func (t *Toolset) Close() error {
 	r := t.roster

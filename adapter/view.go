@@ -41,7 +41,8 @@ type viewKey struct{}
 type nextView string
 
 // WithView returns a context for calls of [Toolset.ViewTools] on behalf of a view, see [ViewFrom].
-// Calls that a tool makes in turn are not. [Toolset.ViewAccess] sets the view itself.
+// Calls that such a tool makes while it runs do not count as the view's. [Toolset.ViewAccess] sets
+// the view itself.
 //
 // A run does not store the view: pass it to agent.Agent.ResumeEvents again, and in
 // RecoverOptions.Context to agent.Recover.

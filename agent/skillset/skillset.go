@@ -62,11 +62,12 @@ type entry struct {
 	loaded atomic.Pointer[string] // its instructions; nil before the first call that succeeds
 }
 
-// Open lists the skills of servers, in the order of their labels; servers has their clients. A set
-// has at most 100 skills; later ones are skipped. Servers without skills are ignored. allow reports
-// whether the model is told about a skill of a server, by its label; nil allows all that can be
-// verified. It is not called once the set is full. Open fails if a server's list cannot be read, or a
-// client is nil.
+// Open lists the skills of servers, in the order of their labels. servers has their clients by label,
+// for example Name and Client of what [adapter.Toolset.Servers] returns, without the servers that
+// are idle or have failed: their Client is nil. A set has at most 100 skills; later ones are skipped.
+// Servers without skills are ignored. allow reports whether the model is told about a skill of a server,
+// by its label; nil allows all that can be verified. It is not called once the set is full. Open fails if
+// a server's list cannot be read, or a client is nil.
 func Open(
 	ctx context.Context, servers map[string]*mcpclient.Client, allow func(server string, s *skills.Skill) bool,
 ) (*Set, error) {

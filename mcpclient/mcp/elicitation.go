@@ -11,9 +11,9 @@ import (
 // Elicit is called concurrently, at most mcpclient.Limits.ServerRequests calls at once. Its context
 // ends if the server cancels, if the call behind the request ends, or if the client closes;
 // [OriginFrom] names the server, and a person must see that name. The answer to a form is completed
-// with defaults and checked against the requested schema before it is sent. If it does not fit, the
-// server learns only that, and Options.Logger gets the mistake; a handler can check with
-// forms.Complete. Errors reach the server like the errors of a [SamplingHandler].
+// with defaults and checked against the requested schema before it is sent; a handler can check with
+// forms.Complete. An answer that does not fit is an error: a legacy server learns only that, and
+// Options.Logger gets the mistake. [SamplingHandler] says what becomes of errors.
 //
 // A URL must be shown in full, opened only on the person's consent, never
 // fetched, and never answered by a model.

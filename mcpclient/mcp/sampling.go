@@ -15,11 +15,12 @@ import (
 // context ends when the server cancels, when the call that caused the request ends, or when the
 // client closes; [OriginFrom] names the server that asks.
 //
-// An [*RPCError] that is returned unwrapped is the answer, and so is what a method RPCError()
-// *RPCError of an error returns. [ErrRejected], wrapped or not, says that the person refused; the
-// server gets code -1. For any other error, including one that wraps an RPCError, the server gets
-// code -32603 without a text. The text may not concern the server; it goes to
-// mcpclient.Options.Logger.
+// A legacy server gets an error as its answer: an [*RPCError] that is returned unwrapped, or what a
+// method RPCError() *RPCError of an error returns; code -1 for [ErrRejected], wrapped or not, which
+// says that the person refused; for any other error, including one that wraps an RPCError, code
+// -32603 without a text. The text may not concern the server; it goes to mcpclient.Options.Logger.
+// A modern server gets no answer: the call during which it asked fails, with an error that quotes
+// the handler's and matches ErrRejected if that does.
 //
 // Revision 2026-07-28 deprecates sampling; it works in both eras.
 type SamplingHandler interface {
