@@ -187,8 +187,10 @@ type Replied struct {
 	Reply    run.Reply     `json:"answer"`
 }
 
-// Elicited is a question of a server to the person during a call, with the answer of the handler of its
-// client or, for a legacy server, of the run: Result, or Err if the callback failed or its context ended.
+// Elicited is a question of a server to the person that was answered during a call: by the handler of its
+// client or, for a legacy server without one, by the run. The answer is Result, or Err if the callback
+// failed or its context ended. A question that the run stores, see [Person.Hold], is also [Asked] and
+// [Replied]; a modern server's question without a handler is only these.
 type Elicited struct {
 	EventInfo
 	Server string            `json:"server"`         // the host's label: show it to the person

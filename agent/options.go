@@ -105,8 +105,9 @@ type Person struct {
 	// run (with run.Question.Survives false), and the reply may come from any process, through
 	// [Agent.Reply]. After Hold, or QuestionTTL if that is shorter, the server is told that the
 	// person cancelled. Default 5 min; negative: the server is told immediately that nobody was asked.
-	// A run without a store never waits; if it has no Reply either, it
-	// emits a [Warning]. Limits.Questions bounds such questions of one turn; beyond it the run fails.
+	// Without a store there is no such wait: the server is told immediately, and if Reply is nil, the
+	// run emits a [Warning]; other questions still suspend the run. Limits.Questions bounds such
+	// questions of one turn; beyond it the run fails.
 	Hold time.Duration
 
 	// QuestionTTL is how long a question stays open. After that it is denied or cancelled, and

@@ -1,4 +1,4 @@
-// Package sqlstore stores the runs of agents in a SQL database, SQLite or Postgres.
+// Package sqlstore stores the runs of agents in an SQL database, SQLite or Postgres.
 //
 // The program opens the database and imports the driver:
 //
@@ -31,10 +31,10 @@
 //
 // The server has to be of version 12 or later, and the database of encoding UTF8. Each change is a
 // transaction on a connection of its own, which is tried up to eight times if it conflicts with
-// another one. Bound the connections with [sql.DB.SetMaxOpenConns]: database/sql has no bound by
-// default. One of them is left to renewals of leases. Tables are created in the first schema of the
-// search_path. If the role may not create tables, call OpenPostgres once as another role. The driver has to take
-// the parameters $1, $2, ….
+// another one. Bound the connections with [sql.DB.SetMaxOpenConns] to at least 2, because one of
+// them is reserved for renewals of leases; database/sql has no bound by default. Tables are created in
+// the first schema of the search_path. If the role may not create tables, call OpenPostgres once as
+// another role. The driver has to take the parameters $1, $2, ….
 //
 // # Time
 //

@@ -135,9 +135,9 @@ func (p plain) MarshalJSON() ([]byte, error) { return json.Marshal(p.v) }
 // head. The error matches [ErrExists] if there is a run with that key.
 //
 // If the import ends halfway, the store may have a part of the run, which stays held, so that nobody
-// continues it. Another import completes it, or replaces it if it is of another export. Of several imports
-// of a run at the same time one succeeds, unless they are of different exports or the run has one record.
-// A part looks failed, unless it has its only record, and [DeleteEnded] deletes it after a day.
+// continues it. Import the run again to complete it; another export of the run replaces the part. A part
+// that lacks records is listed as failed, and [DeleteEnded] deletes it after a day. Do not import a run
+// twice at the same time.
 func Import(ctx context.Context, store Store, r io.Reader) (run.Key, error) {
 	in, err := readExport(r)
 	if err != nil {

@@ -110,8 +110,8 @@ var (
 	ErrConflict = errors.New("run was taken over by another process, or deleted")
 	ErrHeld     = errors.New("another process holds the run")
 	ErrReplied  = errors.New("question already has another answer")
-	ErrCorrupt  = errors.New("stored data is damaged")
-	ErrDamaged  = errors.New("run cannot be read")      // of one run in a list
+	ErrCorrupt  = errors.New("stored data is damaged")  // what was read, such as by Load or Blob
+	ErrDamaged  = errors.New("run cannot be read")      // of one run in a list, whose error wraps the reason, too
 	ErrTooLarge = errors.New("too large for the store") // trying again does not help
 )
 
