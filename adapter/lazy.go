@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/mcpchain/mcpchain/internal/private"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -143,7 +144,11 @@ func (dir lists) load(server string) (defs []*mcp.Tool, err error) {
 	case err != nil:
 		return nil, err
 	}
-	if err := json.Unmarshal(list, &defs); err != nil {
+	err = json.Unmarshal(list, &defs)
+	if err == nil && slices.Contains(defs, nil) {
+		err = errors.New("a tool is null")
+	}
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w: remove it", path, err)
 	}
 	return defs, nil

@@ -172,16 +172,18 @@ func TestLazyServerOfUsers(t *testing.T) {
 func TestListsThatCannotBeUsed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
-		way := serving("x", newListener(t, "a"), newListener(t, "a"))
+		way := serving("x", newListener(t, "a"), newListener(t, "a"), newListener(t, "a"))
 		server := Server{Name: "p", Transport: way, Policy: Policy{Start: StartLazy}}
 		_ = open(t, &Options{ListDir: dir}, server).Close()
 		files := check.Value(filepath.Glob(filepath.Join(dir, "*")))(t)
 		check.Require(t, len(files) == 1, "got the lists %q, want one", files)
-		check.Must(t, os.WriteFile(files[0], []byte(`[{"name":`), 0o600))
-		ts := open(t, &Options{ListDir: dir}, server)
-		s := ts.Servers()[0]
-		check.That(t, s.Client != nil && len(s.Tools) == 1 && way.dials.Load() == 2, "got %+v after %d connections", s, way.dials.Load())
-		_ = ts.Close()
+		for i, damaged := range []string{`[{"name":`, `[null]`} {
+			check.Must(t, os.WriteFile(files[0], []byte(damaged), 0o600))
+			ts := open(t, &Options{ListDir: dir}, server)
+			s := ts.Servers()[0]
+			check.That(t, s.Client != nil && len(s.Tools) == 1 && int(way.dials.Load()) == i+2, "%s: got %+v after %d connections", damaged, s, way.dials.Load())
+			_ = ts.Close()
+		}
 		check.Text(t, lists(dir).store("x", []*mcp.Tool{{Name: strings.Repeat("x", maxList)}}), "", "a list that is too large was kept")
 	})
 }
