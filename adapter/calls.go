@@ -156,7 +156,11 @@ func (c *calls) answer(r *Result, res *mcp.CallToolResult, edited []byte, note s
 // answerViolation completes a result that violates the tool's output schema. As the tool did run,
 // the model also gets the result.
 func (c *calls) answerViolation(r *Result, err error, bad *mcpclient.OutputError, edited []byte) *Result {
-	server, why := r.Tool.server, excerpt.Cut(bad.Unwrap()[0].Error())
+	cause := error(bad) // if the validator could not tell
+	if violation, ok := errors.AsType[*mcpclient.SchemaViolation](bad); ok {
+		cause = violation
+	}
+	server, why := r.Tool.server, excerpt.Cut(cause.Error())
 	server.log.Warn("a result does not fit the output schema of its tool",
 		"server", server.label, "tool", shortName(r.Tool.def), "error", why)
 	note := fmt.Sprintf("Error: the tool ran, but its result does not fit the output schema that it declares: %s. "+
