@@ -54,24 +54,26 @@ func NewClient(service client.Client, store record.Store, opts *ClientOptions) *
 // continueAfter is the number of steps after which a workflow continues as new, so that its history stays short.
 const continueAfter = 500
 
-// WorkflowID returns the id of the workflow of a run: the tenant followed by the run's id.
-// Different runs have different ids.
+// WorkflowID returns the id of the workflow of a run: the tenant followed by the run's id, or a hash of both if Temporal
+// would refuse them as too long. Different runs have different ids.
 func WorkflowID(key run.Key) string {
+	id := escapedID(key)
+	if len(id) <= maxWorkflowID {
+		return id
+	}
+	sum := sha256.Sum256([]byte(id))
+	return "#" + hex.EncodeToString(sum[:]) // no escaped id has this sign
+}
+
+// maxWorkflowID is the longest id that Temporal accepts by default, in bytes.
+const maxWorkflowID = 1000
+
+// escapedID returns the tenant followed by the run's id.
+func escapedID(key run.Key) string {
 	if key.Tenant == "" {
 		return url.PathEscape(key.ID)
 	}
 	return url.PathEscape(key.Tenant) + "/" + url.PathEscape(key.ID)
-}
-
-// maxWorkflowID is the longest id that Temporal accepts by default.
-const maxWorkflowID = 1000
-
-// checkWorkflowID returns an error for an id that Temporal does not accept.
-func checkWorkflowID(id string) error {
-	if n := len(id); n > maxWorkflowID {
-		return fmt.Errorf("workflow id has %d bytes; Temporal takes %d", n, maxWorkflowID)
-	}
-	return nil
 }
 
 // Start begins a run in the agent's store, which must be the client's, or adds the input to the run
@@ -115,9 +117,6 @@ const taskTimeout = 3 * time.Second
 // it ends.
 func (c *Client) drive(ctx context.Context, t target) error {
 	o := client.StartWorkflowOptions{ID: WorkflowID(t.key()), TaskQueue: c.opts.Queue, WorkflowTaskTimeout: taskTimeout}
-	if err := checkWorkflowID(o.ID); err != nil {
-		return err
-	}
 	o.Priority = priority(t)
 	o.TypedSearchAttributes = c.attributes(t)
 	_, err := c.service.SignalWithStartWorkflow(ctx, o.ID, wakeSignal, nil, o, runWorkflow, c.job(t, nil))

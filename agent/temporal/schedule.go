@@ -36,9 +36,9 @@ func (c *Client) ScheduleAction(a *agent.Agent, key run.Key, in []run.Message) (
 		return nil, fmt.Errorf("schedule runs %q: there are no messages; give at least one", key.ID)
 	}
 	t := target{Tenant: key.Tenant, Agent: a.Name()}
-	id := WorkflowID(key)
-	if err := checkWorkflowID(id + timeOfSchedule); err != nil {
-		return nil, fmt.Errorf("schedule runs %q: %w", key.ID, err)
+	id := escapedID(key)
+	if n := len(id + timeOfSchedule); n > maxWorkflowID {
+		return nil, fmt.Errorf("schedule runs %q: with the time, the workflow id has %d bytes; Temporal takes %d", key.ID, n, maxWorkflowID)
 	}
 	return &client.ScheduleWorkflowAction{
 		ID: id, Workflow: runWorkflow, TaskQueue: c.opts.Queue, WorkflowTaskTimeout: taskTimeout,
