@@ -27,7 +27,7 @@ type calls struct {
 	// hold returns the present version of a tool, with its connection until release is called.
 	// reconnectOlder reconnects the server of a tool in an older protocol revision, and reports
 	// whether it has that revision now. Both are nil for functions.
-	hold           func(context.Context, *Tool) (now *Tool, release func(), err error)
+	hold           func(context.Context, *Tool, []mcpclient.CallOption) (now *Tool, release func(), err error)
 	reconnectOlder func(ctx context.Context, t *Tool, why error) bool
 
 	// fit shortens the text of a tool's result to its bound, less taken bytes.
@@ -71,9 +71,9 @@ func (c *calls) connectedTool(t *Tool) (*Tool, error) {
 }
 
 // holdTool calls hold. It only looks up the tool if there is no hold, for functions.
-func (c *calls) holdTool(ctx context.Context, t *Tool) (now *Tool, release func(), err error) {
+func (c *calls) holdTool(ctx context.Context, t *Tool, opts []mcpclient.CallOption) (now *Tool, release func(), err error) {
 	if c.hold != nil {
-		return c.hold(ctx, t)
+		return c.hold(ctx, t, opts)
 	}
 	now, err = c.connectedTool(t)
 	return now, func() {}, err

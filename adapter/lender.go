@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/caller"
+	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
 // lender gives calls the use of connections. A connection that was replaced is closed after its
@@ -28,8 +29,8 @@ type lender struct {
 	disconnectIdle func(*server)                             // disconnects a lazy server; called with the lock held
 }
 
-// hold returns the present version of a tool, with its connection until release is called.
-func (l *lender) hold(ctx context.Context, tool *Tool) (now *Tool, release func(), err error) {
+// hold returns the present version of a tool, with its connection until release is called, for a call with these options.
+func (l *lender) hold(ctx context.Context, tool *Tool, opts []mcpclient.CallOption) (now *Tool, release func(), err error) {
 	now, err = l.connectedTool(tool)
 	switch {
 	case err != nil:
@@ -37,7 +38,7 @@ func (l *lender) hold(ctx context.Context, tool *Tool) (now *Tool, release func(
 	case now.local != nil:
 		return now, func() {}, nil
 	case now.server.maxUsers > 0:
-		return l.holdPerUser(ctx, now)
+		return l.holdPerUser(ctx, now, opts)
 	case now.client == nil:
 		if err := l.connectIdle(ctx, now.server); err != nil {
 			return nil, nil, err
@@ -53,8 +54,10 @@ func (l *lender) hold(ctx context.Context, tool *Tool) (now *Tool, release func(
 }
 
 // holdPerUser is hold for a server with a connection per user.
-func (l *lender) holdPerUser(ctx context.Context, tool *Tool) (now *Tool, release func(), err error) {
-	s, release, err := l.conn(ctx, tool.server)
+func (l *lender) holdPerUser(
+	ctx context.Context, tool *Tool, opts []mcpclient.CallOption,
+) (now *Tool, release func(), err error) {
+	s, release, err := l.userConn(ctx, tool.server, opts)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -68,10 +71,12 @@ func (l *lender) holdPerUser(ctx context.Context, tool *Tool) (now *Tool, releas
 	return nil, nil, err
 }
 
-// conn returns a connection to a server, which may be used until release is called.
-func (l *lender) conn(ctx context.Context, state *serverState) (s *server, release func(), err error) {
+// conn returns a connection to a server for a request with these options, which may be used until release is called.
+func (l *lender) conn(
+	ctx context.Context, state *serverState, opts []mcpclient.CallOption,
+) (s *server, release func(), err error) {
 	if state.maxUsers > 0 {
-		return l.userConn(ctx, state)
+		return l.userConn(ctx, state, opts)
 	}
 	if err := l.connectIdle(ctx, state); err != nil {
 		return nil, nil, err

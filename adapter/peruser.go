@@ -9,10 +9,11 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/bound"
 	"github.com/mcpchain/mcpchain/internal/caller"
+	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
 const (
-	// longestWait bounds the wait for a connection without a Policy.CallTimeout.
+	// longestWait bounds the wait for a connection without a timeout of the call.
 	longestWait = 24 * time.Hour
 
 	// Reasons to wait.
@@ -20,20 +21,23 @@ const (
 	waitsForRoom = "waits for a connection to the server %q: all %d are in use"
 )
 
-// userConn returns the connection of the context's user for a call, and waits until it is free, for Policy.CallTimeout or
-// else for longestWait. It reports to the context's caller why it waits. After an error nothing was sent.
-func (l *lender) userConn(ctx context.Context, state *serverState) (_ *server, release func(), err error) {
+// userConn returns the connection of the context's user for a call with these options, and waits until it is free, for the
+// timeout of the call or else for longestWait. It reports to the context's caller why it waits. After an error nothing
+// was sent.
+func (l *lender) userConn(
+	ctx context.Context, state *serverState, opts []mcpclient.CallOption,
+) (_ *server, release func(), err error) {
 	user, known := l.callUser(ctx)
 	if !known {
 		err := fmt.Errorf("server %q has a connection for each user: Options.User names none for the call", state.label)
 		return nil, nil, &unsentError{err}
 	}
 	who := caller.From(ctx)
-	limit := state.policy.CallTimeout
+	limit, _ := mcpclient.TimeoutOf(opts...)
 	if limit <= 0 {
 		limit = longestWait
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no connection was free within %v (Policy.CallTimeout)", limit))
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no connection was free within %v (Policy.CallTimeout or WithTimeout)", limit))
 	defer cancel()
 	reported := ""
 	for {

@@ -253,8 +253,21 @@ func TestWaitEndsWithTheServer(t *testing.T) {
 	}
 }
 
-// A call that is cancelled while it waits for a connection fails with the error of its context, whatever the cause.
+// A call that waits for a connection has its own limit of time. If it is cancelled, it fails with the error of its
+// context, whatever the cause.
 func TestWaitEndsWithTheCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ts, _ := openPerUser(t, 1)
+		first := newConversation("grace", "1")
+		first.run(t.Context(), ts, "ask")
+		<-first.asked
+		began := time.Now()
+		r := ts.Catalog(profile.Plain).Call(as(t, "linus"), call("2", "count", ""), mcpclient.WithTimeout(time.Second))
+		check.That(t, r.Unsent() && time.Since(began) == time.Second, "got %v after %v, want that it was not sent within 1 s", r.Err, time.Since(began))
+		check.Is(t, r.Err, context.DeadlineExceeded)
+		close(first.answer)
+		<-first.said
+	})
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("no patience"))
 	for _, err := range []error{(&loan{}).awaitChange(ctx), (&server{}).wait(ctx)} {

@@ -27,9 +27,9 @@ type Policy struct {
 	// connection, see [mcpclient.Options], normally 5 min.
 	IdleTimeout time.Duration
 
-	// CallTimeout bounds a whole call, including its task and the server's questions. It does not
-	// change the idle limit: that of the connection applies unless IdleTimeout is set. Default: the
-	// limit of the connection, normally 24 h.
+	// CallTimeout bounds a whole call, including its task and the server's questions; before it, a wait for a connection
+	// ([Server.PerUser]) has the same bound. It does not change the idle limit: that of the connection applies unless
+	// IdleTimeout is set. Default: the limit of the connection, normally 24 h.
 	CallTimeout time.Duration
 
 	// MaxResult bounds the text of one result in bytes. A longer text keeps its beginning and

@@ -194,7 +194,7 @@ func (p *Prepared) Continue(
 // InputRequests; the answer goes to [Prepared.Continue] under the same key. An error that matches [mcp.ErrAnswerLater]
 // leaves the question to a person; others say that no handler answers, or that the server cannot be reached.
 func (p *Prepared) AnswerInput(ctx context.Context, round *mcp.InputRequired, key string) (json.RawMessage, error) {
-	t, release, err := p.tool.calls.holdTool(ctx, p.tool)
+	t, release, err := p.tool.calls.holdTool(ctx, p.tool, p.tool.server.policy.timeoutOptions())
 	if err != nil {
 		return nil, err
 	}

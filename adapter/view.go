@@ -161,7 +161,7 @@ func (a *viewAccess) ReadResource(ctx context.Context, uri string, opts ...mcpcl
 		}
 	}
 	opts = append(s.state.policy.timeoutOptions(), opts...)
-	conn, release, err := a.toolset.lender.conn(ctx, s.state)
+	conn, release, err := a.toolset.lender.conn(ctx, s.state, opts)
 	if err != nil {
 		return nil, fmt.Errorf("read resource %q: %w", excerpt.Limit(uri, 200), err)
 	}
