@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/internal/signin"
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 	"github.com/mcpchain/mcpchain/mcpclient/oauth"
@@ -51,24 +52,49 @@ func (h *Host) receiver(s *config.Server) oauth.Receiver {
 	}
 }
 
-// signIn asks the person to sign in to the servers that need it, one after the other.
+// signIn asks the person to sign in to the servers that need it, one after the other. Those that Open does not wait for
+// follow in the background.
 func (h *Host) signIn(ctx context.Context, t *Terminal) {
 	for _, s := range h.tools.Servers() {
-		if _, needed := errors.AsType[*signin.NeededError](s.Err); !needed || h.signIns[s.Name] == nil {
-			continue
-		}
-		err := h.signIns[s.Name].SignIn(signin.Asking(ctx))
-		if err == nil {
-			err = h.tools.Refresh(ctx, s.Name)
-		}
-		if err != nil {
-			t.note("sign in to %s: %v", s.Name, signin.Failure(err))
+		switch {
+		case h.signIns[s.Name] == nil:
+		case errors.Is(s.Err, adapter.ErrConnecting):
+			h.late.Go(func() { h.signInLate(t, s.Name) })
+		default:
+			h.signInTo(ctx, t, s)
 		}
 	}
 }
 
-func (h *Host) closeSignIns() {
+// signInLate waits until a server is connected or has failed, and then asks the person to sign in to it if it needs that.
+func (h *Host) signInLate(t *Terminal, name string) {
+	_ = h.tools.Refresh(h.life, name) // the status has the error
+	for _, s := range h.tools.Servers() {
+		if s.Name == name {
+			h.signInTo(h.life, t, s)
+		}
+	}
+}
+
+// signInTo asks the person to sign in to a server if it needs that.
+func (h *Host) signInTo(ctx context.Context, t *Terminal, s adapter.ServerStatus) {
+	if _, needed := errors.AsType[*signin.NeededError](s.Err); !needed {
+		return
+	}
+	err := h.signIns[s.Name].SignIn(signin.Asking(ctx))
+	if err == nil {
+		err = h.tools.Refresh(ctx, s.Name)
+	}
+	if err != nil && h.life.Err() == nil {
+		t.note("sign in to %s: %v", s.Name, signin.Failure(err))
+	}
+}
+
+// endSignIns ends the sign-ins under way, and waits for those in the background.
+func (h *Host) endSignIns() {
+	h.end()
 	for _, t := range h.signIns {
 		_ = t.Close()
 	}
+	h.late.Wait()
 }

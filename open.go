@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
@@ -52,6 +53,10 @@ type Host struct {
 	options Options
 	lender  *lender
 	signIns map[string]*oauth.Transport // by server
+
+	life context.Context // ends with Close
+	end  context.CancelFunc
+	late sync.WaitGroup // sign-ins to servers that Open did not wait for
 }
 
 // Open reads an mcp.json (docs/mcp-json.md) and connects to its servers. A server that cannot be
@@ -67,6 +72,7 @@ type Host struct {
 // at the terminal to sign in. The caller closes the host, after which its tools and agents cannot call servers.
 func Open(ctx context.Context, file string, opts *Options) (*Host, error) {
 	h := &Host{lender: new(lender)}
+	h.life, h.end = context.WithCancel(context.WithoutCancel(ctx))
 	if opts != nil {
 		h.options = *opts
 	}
@@ -79,7 +85,7 @@ func Open(ctx context.Context, file string, opts *Options) (*Host, error) {
 		return nil, err
 	}
 	if err := h.connect(ctx, servers); err != nil {
-		h.closeSignIns()
+		h.endSignIns()
 		return nil, fmt.Errorf("open %s: %w", file, err)
 	}
 	if t := h.options.Terminal; t != nil {
@@ -187,7 +193,7 @@ func (h *Host) Ask(ctx context.Context, question string, opts ...agent.RunOption
 // of closing the connections.
 func (h *Host) Close() error {
 	err := h.tools.Close()
-	h.closeSignIns()
+	h.endSignIns()
 	return err
 }
 

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -69,7 +70,7 @@ func TestOpen(t *testing.T) {
 		"good":   map[string]any{"url": serve(t), "includeTools": []string{"add", "ad"}, "timeout": "3s"},
 		"typo":   map[string]any{"comand": "x"},
 		"absent": map[string]any{"command": "no-such-program-here"},
-		"locked": map[string]any{"url": protected(t)},
+		"locked": map[string]any{"url": protected(t, func() {})},
 	}), &Options{Tokens: oauth.NewMemoryStore(), Terminal: &Terminal{In: strings.NewReader(""), Out: &shown}})
 	check.Must(t, err)
 	defer h.Close()
@@ -85,8 +86,34 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// protected returns a server that requires a sign-in, with its authorization server.
-func protected(t *testing.T) string {
+// TestLateSignIn asks the person to sign in to a server that Open does not wait for.
+func TestLateSignIn(t *testing.T) {
+	opened := make(chan struct{})
+	shown := make(writes, 100)
+	h, err := Open(t.Context(), file(t, map[string]any{
+		"good": map[string]any{"url": serve(t)}, "late": map[string]any{"url": protected(t, func() { <-opened })},
+	}), &Options{
+		Tokens:   oauth.NewMemoryStore(),
+		Terminal: &Terminal{In: strings.NewReader(""), Out: shown},
+		Toolset:  &adapter.Options{OpenWait: time.Nanosecond},
+	})
+	close(opened)
+	check.Must(t, err)
+	defer h.Close()
+	for !strings.Contains(<-shown, `"late" wants you to sign in at`) {
+	}
+}
+
+// writes has each text that is written.
+type writes chan string
+
+func (w writes) Write(p []byte) (int, error) {
+	w <- string(p)
+	return len(p), nil
+}
+
+// protected returns a server that requires a sign-in, with its authorization server. It answers when ready returns.
+func protected(t *testing.T, ready func()) string {
 	mux := http.NewServeMux()
 	h := httptest.NewServer(mux)
 	t.Cleanup(h.Close)
@@ -109,6 +136,7 @@ func protected(t *testing.T) string {
 		})
 	}
 	mux.HandleFunc("/mcp", func(w http.ResponseWriter, _ *http.Request) {
+		ready()
 		w.Header().Set("WWW-Authenticate", `Bearer resource_metadata="`+h.URL+`/.well-known/oauth-protected-resource/mcp"`)
 		w.WriteHeader(http.StatusUnauthorized)
 	})
