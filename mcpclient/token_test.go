@@ -484,6 +484,32 @@ func TestRefusedTokenIsRenewedOnce(t *testing.T) {
 	})
 }
 
+// Requests that wait while Refused runs share its result, also one without another token. The cancellation of one request is not theirs.
+func TestRefusedTokenIsReportedOnce(t *testing.T) {
+	declined := errors.New("declined")
+	for name, result := range map[string]error{"declined": declined, "the same token": nil} {
+		bubble(t, name, func(t *testing.T) {
+			b := bearer("one")
+			calls := 0
+			b.Refused = func(ctx context.Context, _ *transport.Refusal) error {
+				calls++
+				time.Sleep(time.Second)
+				return cmp.Or(ctx.Err(), result)
+			}
+			refused := &transport.Refusal{Token: "one", Status: http.StatusUnauthorized}
+			leaving, leave := context.WithCancel(t.Context())
+			first := background(func() error { return check.Err(b.Token(leaving, refused)) })
+			synctest.Wait()
+			leave()
+			together(20, func() { check.Is(t, check.Err(b.Token(t.Context(), refused)), result) })
+			check.Is(t, <-first, context.Canceled)
+			check.Equal(t, "calls", calls, 2)
+			check.Is(t, check.Err(b.Token(t.Context(), &transport.Refusal{Token: "one", Status: http.StatusForbidden})), result)
+			check.Equal(t, "calls for another refusal, later", calls, 3)
+		})
+	}
+}
+
 // No error contains a token, even if the source has tokens of many users.
 func TestTokenOfManyUsersIsRedacted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -3,6 +3,7 @@ package transport
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -44,15 +45,24 @@ type Refusal struct {
 // Bearer is a [TokenSource] with a token set by the program. Its methods may be called
 // concurrently. The zero value has no token.
 type Bearer struct {
-	// Refused, if set, is called when the server has refused the current token. Requests with the
-	// same token wait for it. It may change the token, with Renew or ChangeUser, before it returns;
-	// then the requests are repeated. An error is the error of the request.
+	// Refused, if set, is called when the server has refused the current token. It may change the
+	// token, with Renew or ChangeUser, before it returns; then the request is repeated. Its error is
+	// the error of the request. Requests with the same token wait while it runs, and share its result
+	// if the server refused them for the same reason and ctx has not ended.
 	Refused func(ctx context.Context, r *Refusal) error
 
 	mu       sync.Mutex
 	token    string
-	users    int           // counts changes of the user
-	refusing chan struct{} // closed when the call of Refused returns, or nil
+	users    int          // counts changes of the user
+	refusing *refusedCall // the call of Refused that runs, or nil
+}
+
+// refusedCall is one call of [Bearer.Refused].
+type refusedCall struct {
+	refusal *Refusal
+	done    chan struct{} // closed when the call has ended; then the fields below may be read
+	err     error
+	valid   bool // err is the result for every caller: Refused did not panic, and its ctx has not ended
 }
 
 // ChangeUser sets the token of another user; "" means none. The next request over a legacy session
@@ -88,8 +98,8 @@ func (b *Bearer) Token(ctx context.Context, refused *Refusal) (Token, error) {
 	return Token{Value: b.token, Owner: strconv.Itoa(b.users)}, nil
 }
 
-// refuse calls Refused, unless the token has changed since the request, or changes while refuse
-// waits for an earlier call.
+// refuse calls Refused, unless the token has changed since the request, or an earlier call, for which
+// refuse waits, has the result.
 func (b *Bearer) refuse(ctx context.Context, r *Refusal) error {
 	for {
 		b.mu.Lock()
@@ -99,22 +109,36 @@ func (b *Bearer) refuse(ctx context.Context, r *Refusal) error {
 		}
 		before := b.refusing
 		if before == nil {
-			done := make(chan struct{})
-			b.refusing = done
+			b.refusing = &refusedCall{refusal: r, done: make(chan struct{})}
 			b.mu.Unlock()
-			defer func() {
-				b.mu.Lock()
-				b.refusing = nil
-				b.mu.Unlock()
-				close(done)
-			}()
-			return b.Refused(ctx, r)
+			return b.callRefused(ctx, b.refusing)
 		}
 		b.mu.Unlock()
 		select {
-		case <-before:
+		case <-before.done:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
+		if before.valid && before.refusal.isLike(r) {
+			return before.err
+		}
 	}
+}
+
+func (b *Bearer) callRefused(ctx context.Context, c *refusedCall) error {
+	defer func() {
+		b.mu.Lock()
+		b.refusing = nil
+		b.mu.Unlock()
+		close(c.done)
+	}()
+	c.err = b.Refused(ctx, c.refusal)
+	c.valid = ctx.Err() == nil
+	return c.err
+}
+
+// isLike reports whether two requests were refused for the same reason.
+func (r *Refusal) isLike(other *Refusal) bool {
+	const challenge = "Www-Authenticate"
+	return r.Status == other.Status && slices.Equal(r.Header[challenge], other.Header[challenge])
 }
