@@ -94,6 +94,7 @@ func (x *exchange) readWhole(d *draft, deltas *Deltas, decode func() (*answer, e
 	thought, text := thoughts.write(a.text)
 	held, rest := thoughts.flush()
 	a.reasoning, a.text, a.openThought = a.reasoning+thought+held, text+rest, thoughts.at == inThought
+	d.splitThought(a)
 	if deltas == nil {
 		return a, nil
 	}

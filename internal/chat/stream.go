@@ -284,6 +284,7 @@ func (s *chatStream) finish() (*answer, error) {
 	s.answer.refusal = wellFormed(s.refusal.String())
 	s.answer.details = s.details.list()
 	s.answer.calls = s.calls.list()
+	s.draft.splitThought(&s.answer)
 	return &s.answer, nil
 }
 

@@ -8,6 +8,8 @@ const (
 	thoughtEnd   = "</think>"
 )
 
+const blanks = " \t\r\n"
+
 // thoughtFilter parts a text into a thought at its beginning, within tags, and the rest. The text may come in pieces.
 type thoughtFilter struct {
 	at   thoughtPlace
@@ -25,10 +27,23 @@ const (
 
 // newThoughtFilter returns a filter for the replies to a request. If the host separates thoughts itself, all is text.
 func (d *draft) newThoughtFilter() thoughtFilter {
-	if d.endpoint == Chat && d.profile.Tags {
+	if d.hasTags() {
 		return thoughtFilter{}
 	}
 	return thoughtFilter{at: inRest}
+}
+
+// hasTags reports whether a thought may begin the text of a reply.
+func (d *draft) hasTags() bool { return d.endpoint == Chat && d.profile.Tags }
+
+// splitThought moves a thought without its first tag from the text of a complete answer to the reasoning: templates such
+// as those of DeepSeek-R1 write that tag into the prompt. A stream has shown the thought as text. A tag in quotes is text.
+func (d *draft) splitThought(a *answer) {
+	thought, rest, ended := strings.Cut(a.text, thoughtEnd)
+	isQuoted := strings.TrimRight(thought, "`'\"") != thought
+	if d.hasTags() && ended && a.reasoning == "" && !isQuoted && !strings.Contains(thought, thoughtStart) {
+		a.reasoning, a.text = thought, strings.TrimLeft(rest, blanks)
+	}
 }
 
 // write adds a piece and returns what has become known of the thought and of the rest.
@@ -55,7 +70,7 @@ func (f *thoughtFilter) write(piece string) (thought, rest string) {
 		f.at, thought, text = behindThought, before, after
 	}
 	if f.at == behindThought {
-		if text = strings.TrimLeft(text, " \t\r\n"); text != "" {
+		if text = strings.TrimLeft(text, blanks); text != "" {
 			f.at = inRest
 		}
 	}
