@@ -22,9 +22,7 @@ func loadCurrent(t *trial) {
 	t.append(lease, d, snapshot(d))
 	t.wantCurrent(d)
 	t.wantLog(d)
-	if log, err := t.store.LoadCurrent(t.Context(), run.Key{ID: "nobody"}); err == nil {
-		t.Errorf("a run that is not there: got %+v", log)
-	}
+	t.wantError("a run that is not there", errorOf(t.store.LoadCurrent(t.Context(), run.Key{ID: "nobody"})), record.ErrNotFound)
 }
 
 // loadCurrentReplies loads replies from before and after a snapshot.

@@ -81,6 +81,7 @@ func ended(t *trial) {
 	key := run.Key{Tenant: "acme", ID: "run-4711"}
 	d := begin(key, opened("a")...)
 	lease := t.create(d, expired)
+	before := t.load(key).Head
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	next := begin(key, opened("a")...)
@@ -119,7 +120,8 @@ func ended(t *trial) {
 	t.wantNone(draftKey(other))
 	t.wantLog(d)
 	t.cancelRequests(nil)
-	if got := t.load(key).Head; got.Epoch != lease.Epoch || got.HeldUntil.IsZero() {
-		t.Errorf("got %+v, want the lease as it was", got)
+	t.wantBlobs(key)
+	if got := t.load(key).Head; got.Epoch != before.Epoch || !got.HeldUntil.Equal(before.HeldUntil) {
+		t.Errorf("got %+v, want the lease of %+v", got, before)
 	}
 }

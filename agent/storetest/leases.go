@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -71,27 +70,32 @@ func leaseRenew(t *trial) {
 
 // leaseRenewAll renews the leases of many runs at once, some of them lost.
 func leaseRenewAll(t *trial) {
-	var leases, lost []record.Lease
+	var leases []record.Lease
+	want := map[run.Key]error{} // of the lost leases
 	for i := range 700 {
 		key := run.Key{Tenant: "many", ID: fmt.Sprint("run ", i)}
 		leases = append(leases, t.create(begin(key), expired))
 		switch i % 100 {
 		case 7:
-			lost = append(lost, leases[i])
+			want[key] = record.ErrConflict
 			t.acquire(key, expired)
 		case 8:
-			lost = append(lost, leases[i])
+			want[key] = record.ErrConflict
 			t.ok(t.store.Delete(t.Context(), key))
 		}
 	}
-	for i, err := range t.store.Renew(t.Context(), leases, held) {
-		if slices.Contains(lost, leases[i]) {
-			t.wantError("renew a lost lease among others", err, record.ErrConflict)
-		} else {
-			t.ok(err)
+	errs := t.store.Renew(t.Context(), leases, held)
+	if len(errs) != len(leases) {
+		t.Fatalf("got %d results, want %d", len(errs), len(leases))
+	}
+	for i, err := range errs {
+		t.wantError("renew "+leases[i].Key.ID, err, want[leases[i].Key])
+	}
+	for _, head := range t.heads(record.Query{Tenant: "many"}) {
+		if isHeld, isLost := head.HeldUntil.After(time.Now()), want[head.Key] != nil; isHeld == isLost {
+			t.Errorf("%s: got a lease until %s; lost: %t", head.Key.ID, head.HeldUntil, isLost)
 		}
 	}
-	t.wantHeld(leases[699].Key)
 	if got := t.store.Renew(t.Context(), nil, held); len(got) != 0 {
 		t.Errorf("no leases: got %v", got)
 	}

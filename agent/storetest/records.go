@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"bytes"
 	"encoding/json"
 	"strings"
 
@@ -27,11 +26,7 @@ func laterVersion(t *trial) {
 		d.State.Seq, d.State.Updated = r.Seq, r.At
 		t.ok(t.store.Append(t.Context(), lease, d.Head(), d.Records[r.Seq-1:]))
 	}
-	for i, r := range t.load(one).Records[1:] {
-		if got := bytesOf(r); string(got) != later[i] {
-			t.Errorf("got %s, want %s", got, later[i])
-		}
-	}
+	t.wantLog(d)
 }
 
 func oddTexts(t *trial) {
@@ -63,7 +58,4 @@ func large(t *trial) {
 	t.append(lease, d, ledgertest.Note(strings.Repeat(strings.Repeat("x", 1<<10)+"<é>\n", 10<<10)), ledgertest.Note("small"))
 	t.append(lease, d, ledgertest.Note("after"))
 	t.wantLog(d)
-	if got := len(bytesOf(d.Records[2])); got < 10<<20 || bytes.Count(bytesOf(d.Records[2]), []byte("<")) == 0 {
-		t.Errorf("got a record of %d bytes, want 10 MiB", got)
-	}
 }

@@ -70,6 +70,12 @@ var faults = []struct {
 	{"creates over a run", "create/exists", on{"create": before(func(c *call) { _ = c.Store.Delete(c.Ctx, c.Key) })}},
 	{"creates without looking at each number", "create/refused", on{"create": numbering}},
 	{"shares its log", "load", on{"load": sharing()}},
+	{"does not say that there is no run", "load/current", on{"load": func(c *call) error {
+		if err := c.Do(); errors.Is(err, record.ErrNotFound) {
+			return errors.New("no such run")
+		}
+		return nil
+	}}},
 	{"shares the room behind its log", "load", sharingRoom()},
 	{"appends without looking at each number", "append/all_or_nothing", on{"append": numbering}},
 	{"appends in parts", "append/all_or_nothing", on{"append": func(c *call) error {
@@ -82,6 +88,11 @@ var faults = []struct {
 		}
 		return nil
 	}}},
+	{"appends with the head of an earlier record", "append/all_or_nothing", on{"append": before(func(c *call) {
+		if n := len(c.Records); n > 1 && c.Head.Seq == c.Records[0].Seq {
+			c.Head.Seq = c.Records[n-1].Seq
+		}
+	})}},
 	{"appends at any place", "append/conflict", on{"append": func(c *call) error {
 		if err := c.Do(); c.Lease.Epoch == 0 || !errors.Is(err, record.ErrConflict) {
 			return err
@@ -118,6 +129,7 @@ var faults = []struct {
 		return ledgertest.Renew(c.Ctx, c.Store, c.Lease, c.Holder.TTL)
 	}}},
 	{"renews any lease", "lease/renew", on{"renew": renewing(present)}},
+	{"renews one of many leases", "lease/renew_all", on{"renew": before(func(c *call) { c.Leases = c.Leases[len(c.Leases)-min(len(c.Leases), 1):] })}},
 	{"releases any lease", "lease/release", on{"release": asPresent}},
 	{"takes any answer", "answer/first_wins", on{"reply": ignoring(record.ErrReplied)}},
 	{"takes an answer without a question", "answer/not_asked", on{"reply": ignoring(run.ErrNotAsked)}},
@@ -130,6 +142,16 @@ var faults = []struct {
 		return nil
 	}}},
 	{"gives the answers to closed questions", "answer/closed_question", keepingReplies()},
+	{"lists no run with answers", "list", on{"list": after(func(c *call) {
+		heads := c.Heads
+		c.Heads = func(yield func(run.Head, error) bool) {
+			for h, err := range heads {
+				if h.ReplyCount == 0 && !yield(h, err) {
+					return
+				}
+			}
+		}
+	})}},
 	{"lists all tenants", "list", on{"list": before(func(c *call) { c.Query.AllTenants = true })}},
 	{"lists without a limit", "list/order", on{"list": before(func(c *call) { c.Query.Limit = 0 })}},
 	{"lists what is not due", "list/due", on{"list": before(func(c *call) { c.Query.DueAt = time.Time{} })}},
@@ -207,6 +229,11 @@ var faults = []struct {
 			return fmt.Errorf("append to run %q: %w", c.Key.ID, err)
 		}
 		return nil
+	}}},
+	{"renews after the context has ended", "context_has_ended", on{"renew": func(c *call) error {
+		ended := c.Ctx.Err()
+		c.Ctx = context.WithoutCancel(c.Ctx)
+		return cmp.Or(c.Do(), fmt.Errorf("renew the lease of run %q: %w", c.Leases[0].Key.ID, ended))
 	}}},
 	{"heeds no context", "context_has_ended", on{"reply": before(func(c *call) { c.Ctx = context.WithoutCancel(c.Ctx) })}},
 }
