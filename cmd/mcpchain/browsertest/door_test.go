@@ -82,6 +82,7 @@ func TestTwoBrowsersOfAUser(t *testing.T) {
 	}, "-user-from", "X-User", "-trusted-proxy", "127.0.0.1")
 	laptop, phone := open(t, p, nil), open(t, p, nil)
 	laptop.see("#user", "Ada")
+	check.That(t, eval[bool](laptop, `document.getElementById("sign-out").hidden`), "the page offers to sign out, which only the proxy can do")
 	phone.ask("What is 1 plus 1?", ".reply .prose", "2")
 	laptop.see("#list", "What is 1 plus 1?")
 	before := streams.Load()

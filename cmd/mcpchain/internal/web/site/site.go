@@ -202,7 +202,7 @@ func (s *site) health(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// me tells the page who is signed in, or who may sign in.
+// me tells the page who is signed in, and whether the session can end here, or who may sign in.
 func (s *site) me(w http.ResponseWriter, r *http.Request) {
 	person, ok := s.opts.SignIn.Person(r)
 	switch {
@@ -213,7 +213,7 @@ func (s *site) me(w http.ResponseWriter, r *http.Request) {
 		hosting.WriteJSON(w, http.StatusOK, s.opts.SignIn.Choices())
 		return
 	}
-	hosting.WriteJSON(w, http.StatusOK, map[string]any{"user": person.User})
+	hosting.WriteJSON(w, http.StatusOK, map[string]any{"user": person.User, "signOut": person.Session != ""})
 }
 
 // allowAddress reports whether a request is within the rate of its address. If not, it answers the request.

@@ -115,6 +115,10 @@ func TestSignOut(t *testing.T) {
 	for _, window := range []*window{ada, grace, linus} {
 		window.until(t, "list")
 	}
+	for user, here := range map[string]bool{"Ada": true, "Linus": false} { // so the page offers it only where it has an effect
+		_, _, me := w.do(t, user, "GET", "/api/me", "")
+		check.Equal(t, "me", me, fmt.Sprintf("{\"signOut\":%v,\"user\":%q}\n", here, user))
+	}
 	check.Equal(t, "Ada", w.status(t, "Ada", "POST", "/api/sign-out", `{}`), http.StatusNoContent)
 	check.Equal(t, "Linus", w.status(t, "Linus", "POST", "/api/sign-out", `{}`), http.StatusConflict)
 	ada.ends(t)

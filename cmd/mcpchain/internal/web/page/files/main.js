@@ -420,6 +420,7 @@ async function start() {
       drafts.clear();
     }
     byId("user").textContent = me.user;
+    byId("sign-out").hidden = !me.signOut;
     if (open === undefined) takeDrafts(me.user);
     show(place());
     question.focus();
