@@ -255,6 +255,7 @@ func TestRefusedFields(t *testing.T) {
 			[]int{3, 4}, `"content":"a"}`},
 		"xAI": {map[string]string{`"stop"`: "Model grok-4.5 does not support parameter stop.", `"presence_penalty"`: "Model grok-4.5 does not support parameter presencePenalty."},
 			[]int{3, 4}, `"reasoning_content":"Hm."`},
+		"two at once":     {map[string]string{`"presence_penalty"`: "Unsupported parameters: temperature, presence_penalty"}, []int{2, 3}, `"frequency_penalty":0`},
 		"another refusal": {map[string]string{`"model"`: "reasoning_effort is not supported with this model"}, []int{1, 2}, `"stop"`},
 	} {
 		h := refusing(t, answering(used), tt.refused)
@@ -265,10 +266,10 @@ func TestRefusedFields(t *testing.T) {
 			got, err := c.Complete(t.Context(), r)
 			if name == "another refusal" {
 				wantCode(t, err, "")
-			} else if err != nil || got.Text != "Hello" || (got.Warning != "") != (name == "xAI") {
+			} else if err != nil || got.Text != "Hello" || (got.Warning != "") != (name == "xAI" || name == "two at once") {
 				t.Errorf("%s: got %+v, %v", name, got, err)
 			}
-			check.That(t, h.Asked() == want && strings.Contains(h.Last(), tt.last),
+			check.That(t, h.Asked() == want && strings.Contains(h.Last(), tt.last) && (name != "two at once" || !strings.Contains(h.Last(), "temperature")),
 				"%s: request %d: asked %d times, want %d; the last one was %s, want %s in it", name, i, h.Asked(), want, h.Last(), tt.last)
 		}
 	}

@@ -34,20 +34,20 @@ var (
 // ofValue matches refusals of a value: another one may be accepted.
 var ofValue = regexp.MustCompile(`(?i)\b(?:value|only)\b`)
 
-// refusedSampling returns the setting of the request that a refusal names.
-func (d *draft) refusedSampling(refusal string) (s setting, ok bool) {
+// refusedSampling returns the settings of the request that a refusal names.
+func (d *draft) refusedSampling(refusal string) (refused []setting) {
 	for _, field := range []string{"temperature", "top_p", "presence_penalty", "frequency_penalty"} {
 		value, isSent := d.fields[field].(float64)
 		name := regexp.MustCompile(`(?i)\b` + strings.Replace(field, "_", "_?", 1) + `\b`) // xAI: presencePenalty
 		switch {
 		case !isSent || !name.MatchString(refusal):
 		case ofValue.MatchString(refusal):
-			return setting{field, value}, true
+			refused = append(refused, setting{field, value})
 		default:
-			return setting{field, nil}, true
+			refused = append(refused, setting{field, nil})
 		}
 	}
-	return setting{}, false
+	return refused
 }
 
 // adapt returns a profile by which the request is written without what the host refused, nil if the reason of the
@@ -59,15 +59,15 @@ func (d *draft) adapt(failure *Error) *Profile {
 	}
 	p := *d.profile
 	effort := setting{effortField, d.wantedEffort}
-	refused, isSampling := d.refusedSampling(failure.Message)
+	refused := d.refusedSampling(failure.Message)
 	switch {
 	case !failure.refusesInput():
 		return nil
 	case (isRefused(effortName) || wrongEffort.MatchString(failure.Message)) && !p.hasRefused(effort) &&
 		(sent(effortField) || sent("reasoning") || sent("thinking")) && !strings.Contains(failure.Message, "tools"):
 		p.refuse(effort)
-	case isSampling && refusal.MatchString(failure.Message):
-		p.refuse(refused)
+	case len(refused) > 0 && refusal.MatchString(failure.Message):
+		p.refuse(refused...)
 	case d.endpoint == Responses:
 		return nil
 	case failure.needsMaxTokens() && !sent(p.tokenField()):
@@ -96,9 +96,9 @@ func (d *draft) adapt(failure *Error) *Profile {
 	return &p
 }
 
-// refuse remembers a refused setting.
-func (p *Profile) refuse(s setting) {
-	p.Refused = append(slices.Clip(p.Refused), s)
+// refuse remembers refused settings.
+func (p *Profile) refuse(refused ...setting) {
+	p.Refused = append(slices.Clip(p.Refused), refused...)
 	p.Refused = p.Refused[max(0, len(p.Refused)-maxRefused):]
 }
 
