@@ -17,7 +17,7 @@ import (
 func (s *directory) Create(
 	ctx context.Context, h record.Holder, head run.Head, records []run.Record,
 ) (record.Lease, error) {
-	if err := record.CheckRecords(run.Head{}, record.Lease{}, head, records); err != nil {
+	if err := record.CheckRecords(nil, record.Lease{}, head, records); err != nil {
 		return record.Lease{}, err
 	}
 	lease, err := s.create(ctx, h, head, records)
@@ -56,7 +56,7 @@ func (s *directory) Append(
 	ctx context.Context, lease record.Lease, next run.Head, records []run.Record, replies ...run.Reply,
 ) error {
 	err := s.changeAs(ctx, lease, func(f file, t tip) error {
-		if err := record.CheckRecords(t.head.Head, lease, next, records); err != nil {
+		if err := record.CheckRecords(&t.head.Head, lease, next, records); err != nil {
 			return err
 		}
 		l := &line{Records: records, Head: t.head.afterAppend(next, records, t.end)}

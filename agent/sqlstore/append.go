@@ -15,7 +15,7 @@ import (
 func (s *database) Create(
 	ctx context.Context, h record.Holder, head run.Head, records []run.Record,
 ) (record.Lease, error) {
-	if err := record.CheckRecords(run.Head{}, record.Lease{}, head, records); err != nil {
+	if err := record.CheckRecords(nil, record.Lease{}, head, records); err != nil {
 		return record.Lease{}, err
 	}
 	data, items, err := encode(head, records)
@@ -121,7 +121,7 @@ func checkAppend(lease record.Lease, head run.Head, records []run.Record) error 
 	if len(records) > 0 {
 		stored.Seq = records[0].Seq - 1
 	}
-	return record.CheckRecords(stored, lease, head, records)
+	return record.CheckRecords(&stored, lease, head, records)
 }
 
 // encode returns the column with a head and the rows of records.

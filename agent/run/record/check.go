@@ -13,11 +13,11 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// CheckRecords checks the arguments of [Store.Append] to a run with the head stored, and of [Store.Create], where
-// stored and lease are zero, for implementations. The error names the run, and matches [ErrConflict] if the lease is
-// not the latest or the records do not follow the last one.
-func CheckRecords(stored run.Head, lease Lease, head run.Head, records []run.Record) error {
-	if stored.Key == (run.Key{}) {
+// CheckRecords checks the arguments of [Store.Append] to a run with the head stored, for implementations. Without
+// stored, it checks those of [Store.Create], and ignores the lease. The error names the run, and matches [ErrConflict]
+// if the lease is not the latest or the records do not follow the last one.
+func CheckRecords(stored *run.Head, lease Lease, head run.Head, records []run.Record) error {
+	if stored == nil {
 		return checkCreate(head, records)
 	}
 	id := stored.Key.ID

@@ -39,7 +39,7 @@ type memoryRun struct {
 }
 
 func (m *memory) Create(ctx context.Context, h Holder, head run.Head, records []run.Record) (Lease, error) {
-	if err := CheckRecords(run.Head{}, Lease{}, head, records); err != nil {
+	if err := CheckRecords(nil, Lease{}, head, records); err != nil {
 		return Lease{}, err
 	}
 	m.mu.Lock()
@@ -75,7 +75,7 @@ func (m *memory) LoadCurrent(ctx context.Context, key run.Key) (*Log, error) {
 
 func (m *memory) Append(ctx context.Context, lease Lease, head run.Head, records []run.Record, replies ...run.Reply) error {
 	return m.withLease(ctx, "append to", lease, func(r *memoryRun) error {
-		if err := CheckRecords(r.head, lease, head, records); err != nil {
+		if err := CheckRecords(&r.head, lease, head, records); err != nil {
 			return err
 		}
 		if err := r.reply(replies); err != nil {
