@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
@@ -93,6 +94,19 @@ func addAnyOf(s map[string]any, alternatives any) {
 		return
 	}
 	s["anyOf"] = alternatives
+}
+
+// ignoreLost removes the references whose target in the schema, root, has been removed or moved. All keywords around
+// references have been relaxed.
+func (d *document) ignoreLost(working, root any) {
+	for _, s := range tree.LostReferences(working) {
+		ref := tree.Text(s["$ref"])
+		if tree.Leads(root, ref) {
+			delete(s, "$ref")
+			pointer, _ := tree.Fragment(ref)
+			d.ignored = append(d.ignored, excerpt.CutAt(pointer, tree.MaxPath))
+		}
+	}
 }
 
 // relaxReferences relaxes all keywords with a reference below them, because it may lead

@@ -52,6 +52,10 @@ func TestSchemasWithIgnoredPatterns(t *testing.T) {
 			[]string{"/$defs/x/pattern"}, []string{`"xx"`}, []string{`1`}},
 		"oneOf, by reference": {`{"oneOf":[{"$ref":"#/$defs/x"},{"$ref":"#/$defs/y"}],"$defs":{"x":{"type":"string","pattern":"^(?!x)"},"y":{"type":"string","pattern":"^(?=x)"}}}`,
 			[]string{"/$defs/x/pattern", "/$defs/y/pattern"}, []string{`"x"`, `"y"`}, []string{`1`}},
+		"then, referred to": {`{"properties":{"a":{"if":{"pattern":"^(?!x)"},"then":{"type":"string"}},"b":{"$ref":"#/properties/a/then","minimum":2}}}`,
+			[]string{"/properties/a/if/pattern", "/properties/a/then"}, []string{`{"b":2}`}, []string{`{"b":1}`}},
+		"content, referred to": {`{"properties":{"a":{"contentSchema":{"type":"string"}},"b":{"$ref":"#/properties/a/contentSchema","minimum":2},"c":{"not":{"$ref":"#/properties/a/contentSchema"}}}}`,
+			[]string{"/properties/a/contentSchema"}, []string{`{"b":2}`, `{"c":"x"}`}, []string{`{"b":1}`}},
 		"contains": {`{"contains":{"pattern":"^(?!x)"},"maxContains":1}`, []string{"/contains/pattern"}, []string{`["a","x"]`}, []string{`[]`}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -20,6 +20,7 @@ import (
 	"github.com/kaptinlin/jsonschema"
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
+	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
 // Bounds of a schema, beside [MaxDepth].
@@ -63,8 +64,9 @@ func Compile(raw []byte) (_ *Schema, err error) {
 	if doc.hasOlder {
 		removeUnknownKeywords(root, draft202012)
 	}
-	if len(doc.ignored) > 0 {
+	if len(doc.ignored) > 0 || len(tree.LostReferences(working)) > 0 {
 		relaxReferences(working)
+		doc.ignoreLost(working, root)
 	}
 	compiled, err := compile(working)
 	if err != nil {
@@ -112,7 +114,8 @@ func rescue(err *error) {
 
 // Ignored lists the rules that are not enforced. Go's regular expressions cannot express patterns with lookaround or
 // backreferences. A keyword around such a pattern, for example not, is not enforced either if it would refuse more values
-// without the pattern. The entries are JSON pointers; "…" stands for long keys.
+// without the pattern, nor is a reference to such a keyword or to contentSchema. The entries are JSON pointers; "…" stands for
+// long keys.
 func (s *Schema) Ignored() []string { return append([]string(nil), s.ignored...) }
 
 // Root is the decoded schema, a map[string]any or a bool, without the keywords

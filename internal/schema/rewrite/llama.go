@@ -28,7 +28,7 @@ var llamaBounds = []struct {
 // description.
 type llama struct {
 	*report
-	doc *tree.Document
+	doc *document
 }
 
 // schema writes a subschema and all below it.
@@ -44,6 +44,7 @@ func (l *llama) schema(v any, at string) any {
 	l.tuple(out, at)
 	l.dropBounds(out, at)
 	l.alternatives(out, at)
+	l.doc.places[tree.Address(out)] = at
 	return out
 }
 

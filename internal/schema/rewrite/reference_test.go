@@ -130,6 +130,19 @@ func TestReferencesToUnevaluatedItems(t *testing.T) {
 	}
 }
 
+// A reference to what is not written demands nothing.
+func TestReferencesToNowhere(t *testing.T) {
+	const list = `{"properties":{"l":{"prefixItems":[{"type":"null"}],"items":{"type":"null"}},"p":{"$ref":"#/properties/l/prefixItems/0"}}}`
+	const names = `{"properties":{"$a":{"type":"null"},"p":{"$ref":"#/propertyNames"}},"propertyNames":{"maxLength":9}}`
+	const old = `{"$schema":"http://json-schema.org/draft-07/schema#","properties":{"l":{"$ref":"#/definitions/d","not":{"type":"null"}},"p":{"$ref":"#/properties/l/not"}},"definitions":{"d":{}}}`
+	for in, target := range map[string]profile.Profile{list: profile.LlamaCpp, names: profile.Anthropic, old: profile.OpenAI} {
+		got := For(target, decode(t, in), nil)
+		check.Equal(t, in, tree.Show(tree.Object(got.Root["properties"])["p"]), "{}")
+		lost := profile.Change{Path: "/properties/p", Keyword: "$ref", Effect: profile.Wider, Note: "left to validation, because what it refers to is not written"}
+		check.That(t, slices.Contains(got.Changes, lost), "%s: got %v, want %v", in, got.Changes, lost)
+	}
+}
+
 // The work of merging a root is not the product of its parts: an expensive root is wrapped instead.
 func TestMergingIsBounded(t *testing.T) {
 	for name, tt := range map[string]struct {

@@ -84,9 +84,13 @@ func writeStandard(target profile.Profile, root map[string]any, r *report) map[s
 	doc := modernize(source, modernOptions{addItems: target == profile.OpenAI, plainNames: target == profile.Anthropic}, r)
 	out := doc.Root
 	if target == profile.LlamaCpp {
-		l := &llama{r, doc.Document}
+		l := &llama{r, doc}
 		out = tree.Object(l.schema(out, ""))
 		l.nameRoot(out)
+	}
+	for _, s := range tree.LostReferences(out) {
+		delete(s, "$ref")
+		r.record(doc.places[tree.Address(s)], "$ref", profile.Wider, "left to validation, because what it refers to is not written")
 	}
 	if wraps {
 		r.unwrap(tree.Join("", "properties", name))

@@ -101,6 +101,41 @@ func Step(v any, segment string) (member any, ok bool) {
 	return nil, false
 }
 
+// LostReferences lists the subschemas of a document with a $ref that is a pointer to nowhere, except below a subschema with
+// its own $id.
+func LostReferences(root any) (all []map[string]any) {
+	doc := &Document{Root: Object(root)}
+	var visit func(v any)
+	visit = func(v any) {
+		s := Object(v)
+		if doc.MovesBase(s) {
+			return
+		}
+		if ref, ok := s["$ref"].(string); ok && !Leads(root, ref) {
+			all = append(all, s)
+		}
+		for _, sub := range Each(s) {
+			visit(sub)
+		}
+	}
+	visit(root)
+	return all
+}
+
+// Leads reports whether the pointer of a reference leads to a value in the document. Other references count as such.
+func Leads(root any, ref string) bool {
+	place, ok := Fragment(ref)
+	if !ok || place == "" || place[0] != '/' {
+		return true
+	}
+	for segment := range Segments(place) {
+		if root, ok = Step(root, segment); !ok {
+			return false
+		}
+	}
+	return true
+}
+
 // Plain returns the target of a subschema that is a reference, through further references, and any other subschema as it
 // is. It returns nil if the result is not an object, or after 16 references.
 func (d *Document) Plain(v any) map[string]any {
