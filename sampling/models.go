@@ -56,7 +56,10 @@ type choice struct {
 // choose picks a model that can answer the request, as the specification advises: first by the first hint that matches a
 // model, then by the priorities, then the default. It fails if no model can answer the request.
 func choose(models []Model, initial string, p *mcp.CreateMessageParams) (choice, error) {
-	able, unable := capable(models, p)
+	able, unable := capable(models, p, p.MaxTokens)
+	if len(able) == 0 { // maxTokens is only the most that the server wants
+		able, unable = capable(models, p, min(p.MaxTokens, leastReply))
+	}
 	if len(able) == 0 {
 		return choice{}, fmt.Errorf("no model can answer the request: %s", strings.Join(unable, ", "))
 	}
@@ -83,10 +86,14 @@ func choose(models []Model, initial string, p *mcp.CreateMessageParams) (choice,
 	return choice{able[0], strings.Join(why, "; ")}, nil
 }
 
-// capable returns the models that can answer a request, and for each other model the reason why not.
-func capable(models []Model, p *mcp.CreateMessageParams) (able []Model, unable []string) {
+// leastReply is the room for a reply, in tokens, with which a model is still asked if no model has room for maxTokens.
+const leastReply = 256
+
+// capable returns the models that can answer a request with a reply of so many tokens, and for each other model the reason
+// why not.
+func capable(models []Model, p *mcp.CreateMessageParams, reply int64) (able []Model, unable []string) {
 	needs := newNeeds(p)
-	tokens := needs.tokens() + p.MaxTokens
+	tokens := needs.tokens() + reply
 	for _, m := range models {
 		lacks := ""
 		switch {
@@ -105,6 +112,13 @@ func capable(models []Model, p *mcp.CreateMessageParams) (able []Model, unable [
 		unable = append(unable, fmt.Sprintf("%s (%s)", m.ID, lacks))
 	}
 	return able, unable
+}
+
+// shorten lowers maxTokens to the room that the model has beside the request.
+func (m *Model) shorten(p *mcp.CreateMessageParams) {
+	if m.Context > 0 {
+		p.MaxTokens = min(p.MaxTokens, int64(m.Context)-newNeeds(p).tokens())
+	}
 }
 
 // byHints returns the models that match the first matching hint. "If multiple hints are specified,

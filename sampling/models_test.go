@@ -94,15 +94,34 @@ func TestChosenModelIsAsked(t *testing.T) {
 		"the reviewer was told %q, the record has %q, want the priority of the cost", reason, audited.Reason)
 }
 
-// A request without a number of tokens, or with too many, gets the limit before a model with enough room is chosen.
+// A request without a number of tokens, or with too many, gets the limit before a model with enough room is chosen. If no
+// model has so much room, the reply is shorter.
 func TestRoomForTheReply(t *testing.T) {
-	for maxTokens, want := range map[string]string{"0": `"large"`, "1000000000": `"large"`, "100": `"small"`} {
+	small, large := Model{ID: "small", Context: 1000}, Model{ID: "large", Context: 10_000}
+	for _, tt := range []struct {
+		maxTokens, text string
+		models          []Model
+		want            string // "": no model can answer
+	}{
+		{"0", "Hi", []Model{small, large}, `"max_completion_tokens":4096,"messages":[{"role":"user","content":"Hi"}],"model":"large"`},
+		{"1000000000", "Hi", []Model{small, large}, `"model":"large"`},
+		{"100", "Hi", []Model{small, large}, `"model":"small"`},
+		{"0", "Hi", []Model{small}, `"max_completion_tokens":992,`},
+		{"5000", "Hi", []Model{small}, `"max_completion_tokens":992,`},
+		{"0", strings.Repeat("x", 3200), []Model{small}, ""},
+		{"100", strings.Repeat("x", 3200), []Model{small}, `"max_completion_tokens":100,`},
+	} {
 		h := newHost(t, answering(plainAnswer))
 		cfg := openai.DefaultConfig(testKey)
 		cfg.HTTPClient = h.Client()
-		s := check.Value(New(cfg, "small", &Options{Models: []Model{{ID: "small", Context: 1000}, {ID: "large", Context: 10_000}}}))(t)
-		answered(t, s, `{"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}],"maxTokens":`+maxTokens+`}`)
-		check.Contains(t, maxTokens+" tokens", h.Last(), want)
+		s := check.Value(New(cfg, "small", &Options{Models: tt.models}))(t)
+		params := `{"messages":[{"role":"user","content":{"type":"text","text":"` + tt.text + `"}}],"maxTokens":` + tt.maxTokens + `}`
+		if tt.want == "" {
+			wantRPC(t, ask(t, s, params), mcp.CodeInternalError, `{"reason":"no_model","retryable":false}`)
+			continue
+		}
+		answered(t, s, params)
+		check.Contains(t, tt.maxTokens+" tokens", h.Last(), tt.want)
 	}
 }
 

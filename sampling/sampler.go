@@ -187,6 +187,7 @@ func (s *Sampler) admit(ctx context.Context, r *run) error {
 			return s.noModelError(err)
 		}
 		r.model, r.request.Model, r.request.reason = c.model, c.model.ID, c.reason
+		r.model.shorten(r.request.Params)
 		if r.ticket, err = s.ticket(ctx, r); err == nil {
 			return nil
 		}
