@@ -135,9 +135,9 @@ func (p plain) MarshalJSON() ([]byte, error) { return json.Marshal(p.v) }
 // head. The error matches [ErrExists] if there is a run with that key.
 //
 // If the import ends halfway, the store may have a part of the run, which stays held, so that nobody
-// continues it. Import the run again to complete it; another export of the run replaces the part. A part
-// that lacks records is listed as failed, and [DeleteEnded] deletes it after a day. Do not import a run
-// twice at the same time.
+// continues it. Import the same export again to complete it; another one is refused until the part is
+// deleted. A part that lacks records is listed as failed, and [DeleteEnded] deletes it after a day. A run
+// may be imported several times at once: it is whole when one of the imports has returned nil.
 func Import(ctx context.Context, store Store, r io.Reader) (run.Key, error) {
 	in, err := readExport(r)
 	if err != nil {
@@ -298,11 +298,13 @@ func (in *imported) append(ctx context.Context, store Store, lease Lease, chunks
 	return nil
 }
 
-// begin creates the run, or continues what another import has stored. It returns the records that are missing.
+// begin creates the run, or continues what another import of the same export has stored. It returns the records
+// that are missing.
 func (in *imported) begin(ctx context.Context, store Store) (lease Lease, missing [][]run.Record, err error) {
-	lease, missing, err = in.create(ctx, store)
+	chunks := in.chunks(0)
+	lease, err = store.Create(ctx, Holder{Name: importHolder, TTL: importTTL}, in.headAfter(chunks[0]), chunks[0])
 	if !errors.Is(err, ErrExists) {
-		return lease, missing, err
+		return lease, chunks[1:], err
 	}
 	part, loadErr := store.Load(ctx, in.head.Key)
 	switch {
@@ -310,11 +312,8 @@ func (in *imported) begin(ctx context.Context, store Store) (lease Lease, missin
 		return Lease{}, nil, fmt.Errorf("%w: %w", err, loadErr)
 	case !isImport(part.Head):
 		return Lease{}, nil, err
-	case !in.beginsWith(part): // the part is of another export
-		if err := store.Delete(ctx, in.head.Key); err != nil {
-			return Lease{}, nil, err
-		}
-		return in.create(ctx, store)
+	case !in.beginsWith(part):
+		return Lease{}, nil, fmt.Errorf("%w, a part of another export: import that one again, or delete the run", err)
 	}
 	lease = Lease{Key: in.head.Key, Epoch: part.Head.Epoch}
 	n := len(part.Records)
@@ -322,12 +321,6 @@ func (in *imported) begin(ctx context.Context, store Store) (lease Lease, missin
 		return Lease{}, nil, errors.Join(err, release(ctx, store, lease))
 	}
 	return lease, in.chunks(n), nil
-}
-
-func (in *imported) create(ctx context.Context, store Store) (lease Lease, missing [][]run.Record, err error) {
-	chunks := in.chunks(0)
-	lease, err = store.Create(ctx, Holder{Name: importHolder, TTL: importTTL}, in.headAfter(chunks[0]), chunks[0])
-	return lease, chunks[1:], err
 }
 
 // beginsWith reports whether a part of a run has the first records of this one, and takes its replies.

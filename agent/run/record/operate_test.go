@@ -135,7 +135,7 @@ func TestImportRefuses(t *testing.T) {
 }
 
 // TestImportBesideOthers imports runs with a blob and a reply, of one record, one chunk and several, to a slow store, and
-// interrupts the import before each of its writes: nobody takes a run before it is whole, and another import replaces it.
+// interrupts the import before each of its writes: nobody takes a run before it is whole, and another import completes it.
 func TestImportBesideOthers(t *testing.T) { synctest.Test(t, importBesideOthers) }
 
 func importBesideOthers(t *testing.T) {
@@ -184,10 +184,10 @@ func importBesideOthers(t *testing.T) {
 	}
 }
 
-// exported is a run with a blob and a reply, and its export.
-func exported(t *testing.T) (*ledgertest.Draft, string) {
+// exported is a run with notes, a blob and a reply, and its export.
+func exported(t *testing.T, note string) (*ledgertest.Draft, string) {
 	from, key := record.NewMemory(), run.Key{ID: "one"}
-	d, lease := ledgertest.Create(t, from, key, ledgertest.Notes("x", 3)...)
+	d, lease := ledgertest.Create(t, from, key, ledgertest.Notes(note, 3)...)
 	check.Must(t, d.Append(t.Context(), from, lease, ledgertest.Question("q")))
 	check.Must(t, from.PutBlob(t.Context(), lease, "blob", []byte("data")))
 	check.Must(t, from.Reply(t.Context(), key, []run.Reply{{Question: "q", Action: run.ActionDecline}}))
@@ -196,13 +196,15 @@ func exported(t *testing.T) (*ledgertest.Draft, string) {
 	return d, out.String()
 }
 
-// TestImportTwice imports a run twice at the same time: the second import begins before each call of the first, and
-// stops before each of its own until the first has ended. One of them succeeds, and the run is whole.
+// TestImportTwice imports two exports of a run, the same one or another, at the same time: the second import begins before
+// each call of the first, and stops before each of its own until the first has ended. One of them succeeds, and the run is
+// whole.
 func TestImportTwice(t *testing.T) {
-	d, out := exported(t)
-	for n := range 25 {
+	d, first := exported(t, "x")
+	_, another := exported(t, "y")
+	for n := range 50 {
 		into, began, stopped, resume, other := record.NewMemory(), false, make(chan bool, 2), make(chan bool), make(chan error, 1)
-		load := func(before int, do func()) error {
+		load := func(out string, before int, do func()) error {
 			return check.Err(record.Import(t.Context(), ledgertest.Watch(into, func(c *ledgertest.Call) error {
 				if before--; before == -1 {
 					do()
@@ -210,15 +212,19 @@ func TestImportTwice(t *testing.T) {
 				return c.Do()
 			}), strings.NewReader(out)))
 		}
-		err := load(n/5, func() {
+		second := first
+		if n >= 25 {
+			second = another
+		}
+		err := load(first, n%25/5, func() {
 			began = true
-			go func() { other <- load(n%5, func() { stopped <- true; <-resume }); stopped <- true }()
+			go func() { other <- load(second, n%5, func() { stopped <- true; <-resume }); stopped <- true }()
 			<-stopped
 		})
 		close(resume)
 		if began {
-			second := <-other
-			check.That(t, (err == nil) != (second == nil), "%d: got %v and %v, want one success", n, err, second)
+			secondErr := <-other
+			check.That(t, (err == nil) != (secondErr == nil), "%d: got %v and %v, want one success", n, err, secondErr)
 		}
 		log := check.Value(into.Load(t.Context(), d.Head().Key))(t)
 		check.That(t, len(log.Records) == len(d.Records) && len(log.Replies) == 1 && log.Head.Due(time.Now()), "%d: got %+v", n, log.Head)
@@ -230,7 +236,7 @@ var errInterrupted = errors.New("interrupted")
 // TestDeleteInterruptedImport deletes what an import has left, but not what one may be working on.
 func TestDeleteInterruptedImport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		_, out := exported(t)
+		_, out := exported(t, "x")
 		into := ledgertest.Watch(record.NewMemory(), func(c *ledgertest.Call) error {
 			if c.Method == "put" {
 				return errInterrupted
