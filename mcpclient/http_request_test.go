@@ -284,16 +284,17 @@ func TestProbeUnreachable(t *testing.T) {
 
 func TestRedirects(t *testing.T) {
 	for location, want := range map[string]string{
-		"http://other.test/mcp":    "redirect to another origin refused: use the URL http://other.test/mcp",
-		"https://memhttp.test/mcp": "redirect to another origin",
-		"/loop":                    "more than 5 redirects",
-		"/moved":                   "",
-		"/found":                   "redirect that would turn POST into GET refused: use the URL http://memhttp.test/found",
+		"http://other.test/mcp":        "redirect to another origin refused: use the URL http://other.test/mcp",
+		"https://memhttp.test/mcp":     "redirect to another origin",
+		"/loop":                        "more than 5 redirects",
+		"/moved":                       "",
+		"http://MemHTTP.test:80/moved": "",
+		"/found":                       "redirect that would turn POST into GET refused: use the URL http://memhttp.test/found",
 	} {
 		bubble(t, location, func(t *testing.T) {
 			hosts := map[string]bool{}
 			s := served(t, func(w http.ResponseWriter, r *http.Request, m message) {
-				switch hosts[r.Host] = true; {
+				switch hosts[strings.TrimSuffix(strings.ToLower(r.Host), ":80")] = true; {
 				case r.URL.Path == "/moved":
 					check.Equal(t, "after the redirect", m.Method, "server/discover")
 					_, _ = io.WriteString(jsonWriter(w), handshakeAnswer(m))

@@ -371,7 +371,7 @@ func TestSSEEndpoint(t *testing.T) {
 		change func(*oldServer)
 		want   string
 	}{
-		"absolute":       {func(s *oldServer) { s.endpoint = "http://memhttp.test/messages?a=b" }, ok},
+		"absolute":       {func(s *oldServer) { s.endpoint = "http://MemHTTP.test:80/messages?a=b" }, ok},
 		"without slash":  {func(s *oldServer) { s.endpoint = "messages" }, ok},
 		"comment first":  {func(s *oldServer) { s.begin = ": hello\n\nretry: 5\n\n" }, ok},
 		"other host":     {func(s *oldServer) { s.endpoint = "http://other.test/messages" }, "another origin (http://other.test)"},

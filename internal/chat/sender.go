@@ -11,6 +11,7 @@ import (
 	"github.com/sashabaranov/go-openai"
 
 	"github.com/mcpchain/mcpchain/internal/backoff"
+	"github.com/mcpchain/mcpchain/internal/reach"
 )
 
 const (
@@ -68,7 +69,7 @@ func withinOrigin(next openai.HTTPDoer) openai.HTTPDoer {
 func sameOrigin(req *http.Request, via []*http.Request) error {
 	from := via[0].URL
 	switch {
-	case req.URL.Scheme != from.Scheme || req.URL.Host != from.Host:
+	case reach.Origin(req.URL) != reach.Origin(from):
 		return redirectError(fmt.Sprintf("to another origin refused: set the base URL to %s://%s if you trust it", req.URL.Scheme, req.URL.Host))
 	case req.Method != via[0].Method:
 		return redirectError(fmt.Sprintf("that would turn %s into %s refused: set the base URL to that of the API", via[0].Method, req.Method))

@@ -2,10 +2,21 @@
 package reach
 
 import (
+	"cmp"
+	"net"
 	"net/netip"
+	"net/url"
 	"slices"
 	"strings"
 )
+
+// Origin returns the scheme, host and port of a URL in lower case, the port even if it is the
+// default. Two URLs have the same origin if these texts are equal.
+func Origin(u *url.URL) string {
+	scheme := strings.ToLower(u.Scheme)
+	port := cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[scheme])
+	return scheme + "://" + net.JoinHostPort(strings.ToLower(u.Hostname()), port)
+}
 
 // ThisMachine reports whether a name or an address, without brackets or port, means this machine.
 // It looks no name up.

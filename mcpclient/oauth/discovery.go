@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/mcpchain/mcpchain/internal/reach"
 )
 
 // Discover asks a server for its authorization servers; any of them may be used. A host shows them
@@ -129,7 +131,7 @@ func (t *Transport) resourceMetadataAt(ctx context.Context, raw string) (*resour
 func (t *Transport) isResource(name string) bool {
 	u, err := url.Parse(name)
 	switch {
-	case err != nil, u.Host == "", origin(u) != origin(t.server):
+	case err != nil, u.Host == "", reach.Origin(u) != reach.Origin(t.server):
 		return false
 	case u.User != nil, strings.Contains(name, "#"): // even an empty fragment
 		return false
@@ -169,7 +171,6 @@ func (t *Transport) legacySite(ctx context.Context, why error) (*site, error) {
 // canonical returns the server's URL in the form of a resource parameter.
 func canonical(server *url.URL) string {
 	u := *server
-	u.Scheme, u.Host = strings.ToLower(u.Scheme), strings.ToLower(u.Host)
 	u.User, u.Fragment, u.RawFragment = nil, "", ""
 	u.RawPath = strings.TrimRight(u.EscapedPath(), "/")
 	u.Path, _ = url.PathUnescape(u.RawPath) // it comes from a URL

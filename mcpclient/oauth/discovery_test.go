@@ -35,7 +35,7 @@ func TestCanonical(t *testing.T) {
 		"https://mcp.test/a%2Fb/":          "https://mcp.test/a%2Fb",
 		"https://u:p@mcp.test/a%20b?x=1#f": "https://mcp.test/a%20b?x=1",
 	} {
-		check.Equal(t, in, canonical(check.Value(url.Parse(in))(t)), want)
+		check.Equal(t, in, canonical(check.Value(newTransport(in, nil))(t).server), want)
 	}
 }
 
@@ -148,7 +148,11 @@ func TestLegacyIssuer(t *testing.T) {
 	w := legacyWorld(t, true)
 	w.meta["issuer"] = "https://mcp.test/"
 	w.meta["authorization_response_iss_parameter_supported"] = nil
-	w.mustCall(w.transport(answering(w, func(a url.Values) { a.Del("iss") })))
+	for _, server := range []string{serverURL, "https://MCP.test/mcp"} {
+		auth := check.Value(New(server, answering(w, func(a url.Values) { a.Del("iss") })))(t)
+		check.NoError(t, call(t.Context(), auth), server)
+		check.NoError(t, auth.Close(), server)
+	}
 
 	w = legacyWorld(t, true)
 	w.meta["issuer"] = "https://evil.test/"

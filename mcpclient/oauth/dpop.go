@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
+
+	"github.com/mcpchain/mcpchain/internal/reach"
 )
 
 // dpopState holds what proofs need: the key, and the latest nonces of servers.
@@ -109,7 +111,7 @@ func (d *dpopState) proof(method, target, token string, algorithms []string) (st
 func (d *dpopState) nonce(u *url.URL) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.nonces[origin(u)]
+	return d.nonces[reach.Origin(u)]
 }
 
 // storeNonce stores the nonce in a response of the server at target. It returns false if there is
@@ -122,7 +124,7 @@ func (d *dpopState) storeNonce(target string, header http.Header) bool {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	o := origin(u)
+	o := reach.Origin(u)
 	if _, known := d.nonces[o]; !known && len(d.nonces) >= maxNonces {
 		clear(d.nonces)
 	}

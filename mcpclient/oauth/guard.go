@@ -1,14 +1,11 @@
 package oauth
 
 import (
-	"cmp"
-	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
 	"slices"
-	"strings"
 	"syscall"
 	"time"
 
@@ -89,11 +86,4 @@ func (g *guard) transport() *http.Transport {
 // http on this machine.
 func isConfidential(u *url.URL) bool {
 	return u.Scheme == "https" || u.Scheme == "http" && reach.ThisMachine(u.Hostname())
-}
-
-// origin returns the scheme, host and port of a URL in lower case, the port even if it is the
-// default.
-func origin(u *url.URL) string {
-	port := cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[strings.ToLower(u.Scheme)])
-	return fmt.Sprintf("%s://%s", strings.ToLower(u.Scheme), net.JoinHostPort(strings.ToLower(u.Hostname()), port))
 }

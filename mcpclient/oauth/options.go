@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/reach"
@@ -134,6 +135,7 @@ func newTransport(serverURL string, opts *Options) (*Transport, error) {
 	if !isConfidential(u) {
 		return nil, fmt.Errorf("server URL %s: a token must not travel unencrypted: want https", safeURL(serverURL))
 	}
+	u.Host = strings.ToLower(u.Host) // as issuers are written, which are compared exactly
 	t := &Transport{server: u, name: safeURL(serverURL), opts: opts.withDefaults()}
 	t.sessions.server, t.log = t.name, t.opts.Logger
 	if t.opts.RequireDPoP && t.opts.DPoP == nil {

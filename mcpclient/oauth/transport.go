@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/reach"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/redirect"
 )
 
@@ -77,7 +78,7 @@ func closeIdle(base http.RoundTripper) { (&http.Client{Transport: base}).CloseId
 // [*mcp.SignInError], says that the transport is closed or why there is no token, or comes from
 // Options.Transport.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	if origin(req.URL) != origin(t.server) || req.Header.Get("Authorization") != "" {
+	if reach.Origin(req.URL) != reach.Origin(t.server) || req.Header.Get("Authorization") != "" {
 		return t.base.RoundTrip(req)
 	}
 	s, err := t.currentSession(req.Context())

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/mcpchain/mcpchain/internal/reach"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/redact"
 )
 
@@ -14,7 +15,7 @@ const maxRedirects = 5
 // would send a message to another origin or without its body. Its errors say which URL to use.
 func SameOrigin(req *http.Request, via []*http.Request) error {
 	first := via[0]
-	if req.URL.Scheme != first.URL.Scheme || req.URL.Host != first.URL.Host {
+	if reach.Origin(req.URL) != reach.Origin(first.URL) {
 		return fmt.Errorf("redirect to another origin refused: use the URL %s if you trust it", redact.URL(req.URL))
 	}
 	if req.Method != first.Method {

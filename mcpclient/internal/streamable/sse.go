@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/bound"
 	"github.com/mcpchain/mcpchain/internal/excerpt"
+	"github.com/mcpchain/mcpchain/internal/reach"
 	"github.com/mcpchain/mcpchain/internal/sse"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -95,7 +96,7 @@ func (c *sseConn) setEndpoint(base *url.URL, raw string) error {
 		return fmt.Errorf("%w: GET %s: the endpoint is not a URL of up to %d bytes", mcp.ErrInvalidResult, c.stream.safeURL(), maxEndpoint)
 	}
 	u := base.ResolveReference(named)
-	if u.Scheme != base.Scheme || !strings.EqualFold(u.Host, base.Host) {
+	if reach.Origin(u) != reach.Origin(base) {
 		return fmt.Errorf("%w: GET %s: the endpoint is on another origin (%s://%s)",
 			mcp.ErrInvalidResult, c.stream.safeURL(), excerpt.Cut(u.Scheme), excerpt.Cut(u.Host))
 	}
