@@ -152,8 +152,9 @@ type Error struct {
 	RetryAfter time.Duration // wait that the provider asked for; 0: none
 	Retried    bool          // the model has already repeated the request as often as its options allow
 
-	// Window is the model's context window and Prompt the length of the request, both in tokens, as
-	// the provider reported them with [ErrorTooLong]; 0: unknown.
+	// Window is the most that a request may have and Prompt the length of this one, both in tokens, as
+	// the provider reported them with [ErrorTooLong]; 0: unknown. Window is the model's context window,
+	// or what the account may send in a minute.
 	Window, Prompt int64
 
 	Err error // the failure itself; never nil
@@ -175,7 +176,7 @@ const (
 	ErrorTimeout                          // no answer in time; the provider may have worked, and charge for it
 	ErrorAuth                             // the key is refused, or has no quota
 	ErrorNotFound                         // the provider has no such model or endpoint
-	ErrorTooLong                          // the request does not fit the window, or is too large for the provider
+	ErrorTooLong                          // the request does not fit the window, or is too large for the provider or a minute of the account
 	ErrorRefused                          // the content of the request is refused, or an answer
 	ErrorInvalid                          // the request is wrong, and would fail again
 )

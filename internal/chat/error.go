@@ -45,8 +45,8 @@ type Error struct {
 	// RetryAfter is the wait that the host asked for, at most 24 h; zero for none.
 	RetryAfter time.Duration
 
-	// Window and Prompt are the lengths of the model's window and of the request in tokens, with CodeContextLength;
-	// 0 if the host does not report them.
+	// Window and Prompt are the most tokens that a request may have and what this one has, with CodeContextLength; 0 if the
+	// host does not report them. Window is the model's window, or what the account may send in a minute.
 	Window, Prompt int64
 
 	// Usage is the host's count for the failed answer, nil if unknown.
@@ -105,6 +105,8 @@ func (e *Error) hint() string {
 		return "begin the base URL with http://"
 	case e.Code == CodeUnreachable && !e.isRedirect():
 		return "check the base URL and that the host is up"
+	case overRate.MatchString(e.Message):
+		return "it is the account's limit for a minute, and not the model's window"
 	case strings.Contains(e.Message, "Responses API") || strings.Contains(e.Message, "/v1/responses"):
 		return `set API to responses, or the effort to "none"`
 	}
@@ -231,7 +233,7 @@ func (x *exchange) bodyError(body []byte) *Error { return x.hostError(http.Statu
 // hosts has this code, too, and so has a request that exceeds what the account may send in a minute: both must be shorter.
 const CodeContextLength = "context_length_exceeded"
 
-// windows match the messages of hosts about a request that is too long. The group is the window, in tokens.
+// windows match the messages of hosts about a request that is too long. The group is [Error.Window].
 var windows = []*regexp.Regexp{
 	regexp.MustCompile(`(?i)maximum (?:context|prompt) length (?:is|of) (?:only )?([\d,]+)`), // OpenAI, vLLM, DeepSeek, OpenRouter, xAI
 	regexp.MustCompile(`(?i)available context size \(([\d,]+)`),                              // llama.cpp, Ollama

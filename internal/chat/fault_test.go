@@ -414,5 +414,7 @@ func TestOverflow(t *testing.T) {
 		if !ok || (got.Code == CodeContextLength) == tt.other || got.Window != tt.window || got.Prompt != tt.prompt || got.Retryable() != (tt.status == 429 && tt.other) {
 			t.Errorf("%s: got %+v, want a window of %d and a request of %d tokens", tt.host, got, tt.window, tt.prompt)
 		}
+		isOfAccount := strings.HasSuffix(err.Error(), "; it is the account's limit for a minute, and not the model's window")
+		check.That(t, isOfAccount == strings.HasSuffix(tt.host, "minute"), "%s: got %v", tt.host, err)
 	}
 }
