@@ -35,11 +35,12 @@ func (c *connector) add(ctx context.Context, added *Server) error {
 	if err := checkServer(added); err != nil {
 		return err
 	}
-	if err := c.roster.reserve(added.Name); err != nil {
+	done, err := c.roster.reserve(added.Name)
+	if err != nil {
 		return err
 	}
 	s := c.newServer(added, newServerState(c.opts, added))
-	mayWait, err := c.join(ctx, s)
+	mayWait, err := c.join(ctx, s, done)
 	if err != nil {
 		return err
 	}
@@ -49,11 +50,12 @@ func (c *connector) add(ctx context.Context, added *Server) error {
 	return nil
 }
 
-// join opens a server whose name is reserved, adds it to the roster and watches it. The result is that of reporter.add.
-func (c *connector) join(ctx context.Context, s *server) (mayWait bool, err error) {
+// join opens a server whose name is reserved, adds it to the roster and watches it, and then calls done. The result is that
+// of reporter.add.
+func (c *connector) join(ctx context.Context, s *server, done func()) (mayWait bool, err error) {
+	defer done()
 	s.state.changing <- struct{}{} // until the event is queued
 	defer func() { <-s.state.changing }()
-	defer c.roster.background.Done() // see reserve
 	ctx, cancel := c.roster.withLife(ctx)
 	defer cancel()
 	err = c.openOrRecall(ctx, s)

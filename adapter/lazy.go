@@ -103,13 +103,13 @@ func (c *connector) disconnect(s *server) error {
 	idle := c.newServer(s.recipe, s.state)
 	idle.pins = s.pins
 	c.makeDormant(idle, defs)
-	replaced := c.roster.replace(s, idle, func() bool {
+	replaced := c.roster.replace(s, func() *server {
 		if s.uses > 0 {
-			return false
+			return nil
 		}
 		idle.skipped, idle.unmatched = s.skipped, s.unmatched
 		s.state.live.Store(nil)
-		return true
+		return idle
 	})
 	if !replaced {
 		return errors.New("server is used again")

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/bound"
@@ -59,36 +58,48 @@ var errOthersFailed = errors.New("another server failed")
 // opening is the start of all servers of a toolset.
 type opening struct {
 	*connector
-	all      []*server
+	all      []*attempt
+	left     int           // attempts that await has not seen end
 	openWait time.Duration // Options.OpenWait, but 0 if a server is required; 0 awaits all servers
 
-	starting context.Context // the context of the servers' start
+	starting context.Context // the context of the attempts
 	end      context.CancelCauseFunc
-	ends     []context.CancelFunc // by index: cancels the start of one server
-	opened   chan int             // the index of each server that is open or has failed
-	pending  []bool               // by index: whether the server is neither open nor has failed
+	opened   chan *attempt // those that have ended
+	joined   chan struct{} // closed when all servers, or their placeholders, are in the roster
 
-	joined  []*server     // all, with placeholders for late servers
-	settled chan struct{} // closed when they are in the roster
+	openWaitOver, failTogetherOver <-chan time.Time // nil until the first server is open, or a required one has failed
+}
+
+// attempt is the start of one server.
+type attempt struct {
+	server      *server
+	cancel      context.CancelFunc
+	ended       bool    // the server is open or has failed, as await has seen
+	placeholder *server // joins the toolset instead of a late server, otherwise nil
+	fatal       error   // why Open fails
 }
 
 // connect opens the servers of a toolset that is being opened. Those that are late join it later.
 // If connect fails, the roster has all of them to be closed.
 func (c *connector) connect(ctx context.Context, servers []Server) error {
 	o := c.newOpening(servers)
-	defer o.begin(ctx)()
-	defer close(o.settled)
+	detach := o.begin(ctx)
 	err := o.await(ctx)
-	if err == nil {
-		o.replaceLate()
+	joined := make([]*server, len(o.all))
+	for i, a := range o.all {
+		if joined[i] = a.server; !a.ended && err == nil {
+			joined[i] = o.replaceLate(a)
+		}
 	}
-	c.roster.setServers(o.joined)
+	c.roster.setServers(joined)
+	close(o.joined)
+	detach()
 	if err != nil {
 		return err
 	}
-	for i, s := range o.all {
-		if !o.pending[i] {
-			c.watchServer(s)
+	for _, a := range o.all {
+		if a.ended {
+			c.watchServer(a.server)
 		}
 	}
 	return nil
@@ -97,20 +108,18 @@ func (c *connector) connect(ctx context.Context, servers []Server) error {
 func (c *connector) newOpening(servers []Server) *opening {
 	o := &opening{
 		connector: c,
-		all:       make([]*server, len(servers)),
+		left:      len(servers),
 		openWait:  c.opts.OpenWait,
-		ends:      make([]context.CancelFunc, len(servers)),
-		opened:    make(chan int, len(servers)),
-		pending:   slices.Repeat([]bool{true}, len(servers)),
-		settled:   make(chan struct{}),
+		opened:    make(chan *attempt, len(servers)),
+		joined:    make(chan struct{}),
 	}
-	for i, recipe := range servers {
-		o.all[i] = c.newServer(&recipe, newServerState(c.opts, &recipe))
-		if o.all[i].state.policy.Start == StartRequired {
+	for _, recipe := range servers {
+		s := c.newServer(&recipe, newServerState(c.opts, &recipe))
+		o.all = append(o.all, &attempt{server: s})
+		if s.state.policy.Start == StartRequired {
 			o.openWait = 0
 		}
 	}
-	o.joined = slices.Clone(o.all)
 	return o
 }
 
@@ -125,75 +134,59 @@ func (o *opening) begin(ctx context.Context) (detach func()) {
 		o.starting, o.end = context.WithCancelCause(ctx)
 		detach = func() { o.end(nil) }
 	}
-	for i, s := range o.all {
+	for _, a := range o.all {
 		var starting context.Context
-		starting, o.ends[i] = context.WithCancel(o.starting)
-		s.state.changing <- struct{}{} // until openServer returns
-		o.roster.start(func() { o.openServer(starting, i) })
+		starting, a.cancel = context.WithCancel(o.starting)
+		a.server.state.changing <- struct{}{} // until openServer returns
+		o.roster.start(func() { o.openServer(starting, a) })
 	}
 	return detach
 }
 
 // openServer opens a server, which replaces its placeholder if it is late. Nothing else connects it meanwhile.
-func (o *opening) openServer(ctx context.Context, i int) {
-	defer o.ends[i]()
-	s := o.all[i]
+func (o *opening) openServer(ctx context.Context, a *attempt) {
+	defer a.cancel()
+	s := a.server
 	defer func() { <-s.state.changing }()
 	s.err = o.openOrRecall(ctx, s)
-	o.opened <- i
-	<-o.settled
-	if o.joined[i] != s {
-		o.replacePlaceholder(o.joined[i], s)
+	o.opened <- a
+	<-o.joined
+	if a.placeholder != nil {
+		o.replacePlaceholder(a.placeholder, s)
 	}
 }
 
-// replaceLate lets placeholders join instead of late servers. If one is removed, its server is not started any more.
-func (o *opening) replaceLate() {
-	for i, s := range o.all {
-		if o.pending[i] {
-			o.joined[i] = o.newServer(s.recipe, s.state)
-			o.joined[i].err = fmt.Errorf("server %q: %w", s.label, ErrConnecting)
-			context.AfterFunc(o.joined[i].life, o.ends[i])
-		}
-	}
+// replaceLate returns a placeholder for a late server. If it is removed, the server is not started any more.
+func (o *opening) replaceLate(a *attempt) *server {
+	s := a.server
+	a.placeholder = o.newServer(s.recipe, s.state)
+	a.placeholder.err = fmt.Errorf("server %q: %w", s.label, ErrConnecting)
+	context.AfterFunc(a.placeholder.life, a.cancel)
+	return a.placeholder
 }
 
 // await waits until every server is open or has failed. Once one is open, it waits no longer than openWait. If a
 // required one fails, it cancels the others after failTogether, so that the error names all that
 // fail at about the same time. After an error no server is still being opened.
 func (o *opening) await(ctx context.Context) error {
-	failed := make([]error, len(o.all))
-	var openWaitOver, failTogetherOver <-chan time.Time
-	left, waits := len(o.all), true
-	for left > 0 && waits {
+	for waits := true; waits && o.left > 0; {
 		select {
-		case i := <-o.opened:
-			left--
-			o.pending[i] = false
-			switch s := o.all[i]; {
-			case s.err == nil && o.openWait > 0 && openWaitOver == nil:
-				openWaitOver = time.After(o.openWait)
-			case s.err == nil:
-			case s.state.policy.Start != StartRequired:
-				if o.starting.Err() == nil { // else Open fails
-					o.opts.Logger.Warn("left out a server", "server", s.label, "error", s.err)
-				}
-			case context.Cause(o.starting) != errOthersFailed:
-				failed[i] = s.err
-				if failTogetherOver == nil {
-					failTogetherOver = time.After(failTogether)
-				}
-			}
-		case <-failTogetherOver:
+		case a := <-o.opened:
+			o.note(a)
+		case <-o.failTogetherOver:
 			o.end(errOthersFailed)
-		case <-openWaitOver:
+		case <-o.openWaitOver:
 			waits = false
 		}
 	}
-	err := errors.Join(failed...)
+	var fatal []error
+	for _, a := range o.all {
+		fatal = append(fatal, a.fatal)
+	}
+	err := errors.Join(fatal...)
 	switch {
 	case ctx.Err() != nil:
-		for ; left > 0; left-- { // they end with ctx
+		for ; o.left > 0; o.left-- { // they end with ctx
 			<-o.opened
 		}
 		return cmp.Or(err, bound.Ended(ctx))
@@ -203,12 +196,37 @@ func (o *opening) await(ctx context.Context) error {
 	return nil
 }
 
+// note notes the end of an attempt, and limits the wait for the others.
+func (o *opening) note(a *attempt) {
+	a.ended = true
+	o.left--
+	switch err := a.server.err; {
+	case err == nil:
+		if o.openWait > 0 && o.openWaitOver == nil {
+			o.openWaitOver = time.After(o.openWait)
+		}
+	case a.server.state.policy.Start != StartRequired:
+		if o.starting.Err() == nil { // else Open fails
+			o.logLeftOut(a.server)
+		}
+	case context.Cause(o.starting) != errOthersFailed:
+		a.fatal = err
+		if o.failTogetherOver == nil {
+			o.failTogetherOver = time.After(failTogether)
+		}
+	}
+}
+
+func (c *connector) logLeftOut(s *server) {
+	c.opts.Logger.Warn("left out a server", "server", s.label, "error", s.err)
+}
+
 // replacePlaceholder replaces a placeholder by a server that has connected or failed, for the holder of
 // serverState.changing.
 func (c *connector) replacePlaceholder(placeholder, s *server) {
 	if s.err != nil {
 		if c.roster.fail(placeholder, s.err) {
-			c.opts.Logger.Warn("left out a server", "server", s.label, "error", s.err)
+			c.logLeftOut(s)
 			c.watchServer(placeholder)
 		}
 		return
@@ -216,7 +234,7 @@ func (c *connector) replacePlaceholder(placeholder, s *server) {
 	joined := false
 	_, _ = c.changeHeld(c.roster.life, placeholder, func(context.Context) (*Event, error) {
 		tools := s.tools // once the server has joined, the lock of the roster guards them
-		if joined = c.roster.replace(placeholder, s, func() bool { return true }); !joined {
+		if joined = c.roster.replace(placeholder, func() *server { return s }); !joined {
 			return nil, nil
 		}
 		placeholder.end()

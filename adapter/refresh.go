@@ -80,10 +80,11 @@ func (c *connector) runExclusively(
 func (c *connector) changeHeld(
 	ctx context.Context, s *server, do func(context.Context) (*Event, error),
 ) (mayWait bool, err error) {
-	if !c.roster.delayClose(s) {
+	done := c.roster.delayClose(s)
+	if done == nil {
 		return false, nil
 	}
-	defer c.roster.background.Done()
+	defer done()
 	ctx, cancel := c.roster.withLife(ctx)
 	defer cancel()
 	e, err := do(ctx)
@@ -113,10 +114,10 @@ func (c *connector) relistTools(ctx context.Context, s *server) (*Event, error) 
 	}
 	pins := l.applyPins(s, s.pins)
 	var e Event
-	c.roster.replace(s, s, func() bool { // unless it was removed in the meantime
+	c.roster.replace(s, func() *server { // unless it was removed in the meantime
 		e = l.diff(s)
 		s.listing, s.pins = l, pins
-		return true
+		return s
 	})
 	if e.empty() {
 		return nil, nil
@@ -133,10 +134,10 @@ func (c *connector) reconnect(ctx context.Context, old *server, kind EventKind) 
 		return nil, err
 	}
 	var e Event
-	replaced := c.roster.replace(old, s, func() bool {
+	replaced := c.roster.replace(old, func() *server {
 		e = s.diff(old)
 		e.Kind = kind
-		return true
+		return s
 	})
 	if !replaced {
 		_ = s.close()

@@ -120,16 +120,19 @@ func (r *roster) findLocked(state *serverState) *server {
 	return r.servers[i]
 }
 
-// delayClose reports whether the toolset is open and has the server. If so, Close waits until the caller
-// calls background.Done.
-func (r *roster) delayClose(s *server) bool {
+// delayClose makes Close wait until done is called. done is nil if the toolset is closed or does not have the server.
+func (r *roster) delayClose(s *server) (done func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed || !slices.Contains(r.servers, s) {
-		return false
+		return nil
 	}
+	return r.delayCloseLocked()
+}
+
+func (r *roster) delayCloseLocked() (done func()) {
 	r.background.Add(1)
-	return true
+	return r.background.Done
 }
 
 // setServers sets the servers of a toolset that is being opened.
@@ -172,20 +175,19 @@ func (r *roster) listNamed(names []string) ([]*server, error) {
 	}), nil
 }
 
-// reserve reserves the name of a server that is being opened, until add. The error says that it is
-// taken. Without an error, Close waits until the caller calls background.Done.
-func (r *roster) reserve(label string) error {
+// reserve reserves the name of a server that is being opened, until add, and makes Close wait until done is called. The
+// error says that the name is taken.
+func (r *roster) reserve(label string) (done func(), err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
-		return errToolsetClosed
+		return nil, errToolsetClosed
 	}
 	if r.reserved[label] || r.indexLocked(label) >= 0 {
-		return fmt.Errorf("server %q is there already: remove it first, or give it another name", label)
+		return nil, fmt.Errorf("server %q is there already: remove it first, or give it another name", label)
 	}
 	r.reserved[label] = true
-	r.background.Add(1)
-	return nil
+	return r.delayCloseLocked(), nil
 }
 
 // add adds a server under its reserved name. If opening failed it only frees the name.
@@ -219,13 +221,18 @@ func (r *roster) remove(label string) *server {
 	return s
 }
 
-// replace replaces a server, possibly by itself. First it calls change with the lock held, which may modify both servers.
-// It returns false if the toolset is closed, the server was removed, or change refuses.
-func (r *roster) replace(old, next *server, change func() bool) bool {
+// replace replaces a server by the result of change, possibly itself. change is called with the lock held, may modify both
+// servers, and returns nil to keep the old one. replace returns false then, and if the toolset is closed or the server was
+// removed.
+func (r *roster) replace(old *server, change func() (next *server)) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	i := slices.Index(r.servers, old)
-	if i < 0 || r.closed || !change() {
+	if i < 0 || r.closed {
+		return false
+	}
+	next := change()
+	if next == nil {
 		return false
 	}
 	r.servers[i] = next
