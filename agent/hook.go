@@ -1,12 +1,12 @@
 package agent
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 
 	"github.com/mcpchain/mcpchain/adapter"
@@ -174,8 +174,7 @@ func (all hooks) afterTool(ctx context.Context, rec *recorder, j *job, result *r
 	if !all.at(hasAfterTool) {
 		return false, nil, nil
 	}
-	before := *result
-	before.Media = slices.Clone(before.Media) // a hook may modify the parts
+	before, _ := result.MarshalJSON() // no text equals that of an error
 	late, cancel := outlive(ctx)
 	defer cancel()
 	err = all.each(hasAfterTool, fmt.Sprintf("after tool %q", j.eventCall.Name), func(h Hook) error {
@@ -190,5 +189,9 @@ func (all hooks) afterTool(ctx context.Context, rec *recorder, j *job, result *r
 	if err != nil {
 		return false, nil, err
 	}
-	return !reflect.DeepEqual(before, *result), stop, nil
+	after, err := result.MarshalJSON()
+	if err != nil {
+		return false, nil, fmt.Errorf("after tool %q, the hooks have left a result that cannot be recorded: %w", j.eventCall.Name, err)
+	}
+	return !bytes.Equal(before, after), stop, nil
 }

@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -204,6 +205,24 @@ func TestHookFailsAfterTool(t *testing.T) {
 			}
 			check.Same(t, "what the model reads", lines(model.prompts()[0].Request.Messages)[2], fmt.Sprintf("tool: 1/echo→%q", test.want))
 		})
+	}
+}
+
+// The event has nothing that a hook has overwritten in place.
+func TestHookRedactsInPlace(t *testing.T) {
+	look := adapter.Func("look", "", func(context.Context, struct{}) (map[string]string, error) {
+		return map[string]string{"key": "secret"}, nil
+	}, nil)
+	guard := agent.Hook{AfterTool: func(_ context.Context, _ *agent.State, _ *agent.Call, result *run.Part) error {
+		copy(result.Structured[bytes.Index(result.Structured, []byte("secret")):], "******")
+		return nil
+	}}
+	a := newAgent(t, play(uses(toolCall("1", "look", "{}")), says("ok")), &agent.Options{Tools: []adapter.Source{look}, Hooks: []agent.Hook{guard}})
+	for e := range each(t, a.Events(t.Context(), human("go"))) {
+		if end, ok := e.(*agent.ToolEnd); ok {
+			check.Equal(t, "structured", string(end.Part.Structured), `{"key":"******"}`)
+			check.That(t, end.Result.Raw == nil, "got the raw result %+v, want none", end.Result.Raw)
+		}
 	}
 }
 
