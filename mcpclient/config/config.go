@@ -30,6 +30,7 @@
 //	}
 //
 // Comments, trailing commas and a byte order mark are accepted. Files are read, never written.
+// Servers that Claude Code keeps for one project, under projects of ~/.claude.json, are not read.
 //
 // The guide, docs/mcp-json.md of the repository, lists the keys of a server, the variables that its
 // strings may name, and the keys of other programs; "mcpchain inspect" shows how a file is read.
