@@ -107,7 +107,8 @@ func (a *Agent) Run(ctx context.Context, in []run.Message, opts ...RunOption) (*
 // pair has an [*Output] or a [*Suspended], or an error and no event. Without [WithRun], each range
 // over the sequence begins another run, which calls the tools again.
 //
-// The run continues while the loop body handles an event, up to its next event. Leaving the
+// The run continues while the loop body handles an event, up to its next event, or to the next call
+// of Approve or of a sampling handler: a person is asked after what came before was shown. Leaving the
 // loop cancels this process's work on the run; Events then waits for tool calls, callbacks and
 // the model to return. With [Durable.Store] the run can be resumed.
 //

@@ -138,12 +138,16 @@ func TestApprovalFails(t *testing.T) {
 func TestLeavingTheRangeEndsTheApproval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		returned := false
-		approve := func(ctx context.Context, _ *approval.Request) (approval.Decision, error) {
+		approve := func(ctx context.Context, a *approval.Request) (approval.Decision, error) {
+			if a.Call.ID == "1" { // which runs, and ends, while the person is asked about the other one
+				return approval.Decision{Allow: true}, nil
+			}
 			<-ctx.Done()
 			returned = true
 			return approval.Decision{}, ctx.Err()
 		}
-		leaves(t, boxed(t, play(uses(toolCall("1", "echo", "{}"))), &agent.Options{Person: agent.Person{Approve: approve}}), typed("model_end"))
+		model := play(uses(sleep("1", 5), toolCall("2", "echo", "{}")))
+		leaves(t, boxed(t, model, &agent.Options{Person: agent.Person{Approve: approve}}), typed("tool_end"))
 		check.Equal(t, "the callback returned before the range was over", returned, true)
 	})
 }

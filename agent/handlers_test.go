@@ -14,6 +14,7 @@ import (
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -137,6 +138,32 @@ func TestSampling(t *testing.T) {
 		check.Equal(t, "what the tool says outside of a run", toolset.Catalog(profile.Plain).Call(t.Context(), lcCall("1", "sample", "{}")).Text,
 			"roses")
 	})
+}
+
+// A person is asked about a call when the caller has handled what came before: the model's text, and the start of the call.
+func TestQuestionsFollowEvents(t *testing.T) {
+	for _, revision := range eras {
+		synctestRun(t, revision, func(t *testing.T) {
+			var got []string
+			poet := mcp.SamplingFunc(func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+				got = append(got, "request of the server")
+				return nil, errors.New("no poems here")
+			})
+			toolset, _ := open(t, &adapter.Options{ClientOptions: &mcpclient.Options{Sampling: poet, Protocol: mcpclient.Protocol{Revision: revision}}})
+			approve := func(context.Context, *approval.Request) (approval.Decision, error) {
+				got = append(got, "approval")
+				return approval.Decision{Allow: true}, nil
+			}
+			a := withTools(t, play(uses(toolCall("1", "sample", "{}")), says("done")), toolset, &agent.Options{Person: agent.Person{Approve: approve}})
+			for e := range each(t, a.Events(t.Context(), human("go"))) {
+				time.Sleep(time.Second)
+				if typed("model_end", "tool_start")(e) {
+					got = append(got, agent.KindOf(e))
+				}
+			}
+			check.Same(t, "what happened", got, []string{"model_end", "approval", "tool_start", "request of the server", "model_end"})
+		})
+	}
 }
 
 // While it answers one server, a handler calls a tool of another one, which asks

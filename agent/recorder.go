@@ -110,6 +110,15 @@ func (r *recorder) show(event Event) bool {
 	return r.writer.emit(event) == nil
 }
 
+// awaitCaller returns when the caller has handled the events that were emitted: what asks a person must not overtake them.
+// The error says why the run has ended in this process.
+func (r *recorder) awaitCaller() error {
+	if r.writer.emit(nil) != nil {
+		return r.endError()
+	}
+	return nil
+}
+
 // commit returns when everything that was recorded is durable. The error says why the run has ended
 // in this process, or why the store or the state failed.
 func (r *recorder) commit() error {

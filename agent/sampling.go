@@ -42,10 +42,14 @@ func (s *servers) createMessage(
 	return result, serverError(err)
 }
 
-// complete lets the handler answer a request, once a person has allowed it if the handler wants that.
+// complete lets the handler answer a request, once a person has allowed it if the handler wants that. The caller has handled
+// the start of the call by then.
 func (s *servers) complete(
 	ctx context.Context, params *mcp.CreateMessageParams, next mcp.SamplingHandler,
 ) (*mcp.CreateMessageResult, error) {
+	if err := s.rec.awaitCaller(); err != nil {
+		return nil, err
+	}
 	if review, ok := ctx.Value(reviewKey{}).(*ledger.Review); ok {
 		ctx = context.WithValue(ctx, reviewKey{}, nil) // it does not apply to what the handler calls
 		return createApproved(ctx, review, next)

@@ -149,7 +149,7 @@ func (s *servers) approver(next approval.Func) approval.Func {
 	}
 }
 
-// beforeAsking makes the decisions so far durable, and lets their calls run while a person is asked.
+// beforeAsking makes the decisions so far durable, lets their calls run while a person is asked, and awaits the caller.
 func (s *servers) beforeAsking() error {
 	if err := s.rec.commit(); err != nil {
 		return err
@@ -158,7 +158,7 @@ func (s *servers) beforeAsking() error {
 	if s.scope.ctx.Err() != nil {
 		return s.rec.endError()
 	}
-	return nil
+	return s.rec.awaitCaller()
 }
 
 // depthKey is the context key of the number of enclosing runs.

@@ -99,6 +99,9 @@ func (s *session) runWork(ctx context.Context, l *loadedRun, yield func(Event) b
 	for {
 		select {
 		case e := <-events:
+			if e == nil {
+				continue // see [recorder.awaitCaller]
+			}
 			if m := e.meta(); m.Seq == 0 { // it belongs to no record
 				m.Seq, m.More = last.Seq, last.More
 			}
