@@ -3,8 +3,6 @@ package prose
 import (
 	"regexp"
 	"strings"
-
-	"github.com/mcpchain/mcpchain/hosttext"
 )
 
 // Draft is text that a model is writing, block by block. Complete blocks are parsed once. The
@@ -21,55 +19,40 @@ type Draft struct {
 	openSize  int    // the size at that time
 }
 
+// maxOpen bounds the current block, in bytes, because it is parsed again with each piece. A longer block becomes several,
+// each with whole lines, or with a part of a line that is as long.
+const maxOpen = 16 << 10
+
 // Add appends a piece of text, unless the text is longer than MaxText already: the reply has the full text.
 func (d *Draft) Add(piece string) {
 	if d.size > MaxText {
 		return
 	}
 	d.size += len(piece)
-	for {
-		line, rest, found := strings.Cut(piece, "\n")
+	for line := range strings.Lines(piece) {
 		d.line.WriteString(line)
-		if !found {
-			return
+		if strings.HasSuffix(line, "\n") || d.line.Len() > maxOpen {
+			d.addLine(d.line.String())
+			d.line.Reset()
 		}
-		d.addLine(d.line.String())
-		d.line.Reset()
-		piece = rest
 	}
 }
-
-// maxOpen bounds a block that is parsed again with each piece, in bytes.
-const maxOpen = 16 << 10
 
 // Open returns the current block, nil if it is blank. It is parsed once for all callers.
 func (d *Draft) Open() []Node {
 	if d.openSize != d.size {
-		d.openNodes, d.openSize = d.parseOpen(), d.size
+		d.openNodes, d.openSize = nil, d.size
+		if rest := d.open.String() + d.line.String(); strings.TrimSpace(rest) != "" {
+			d.openNodes = Tree(rest)
+		}
 	}
 	return d.openNodes
 }
 
-// parseOpen parses the current block. Of a block above maxOpen it returns the last lines, unparsed.
-func (d *Draft) parseOpen() []Node {
-	rest := d.open.String() + d.line.String()
-	switch {
-	case strings.TrimSpace(rest) == "":
-		return nil
-	case len(rest) > maxOpen:
-		end := rest[len(rest)-maxOpen:]
-		if _, lines, found := strings.Cut(end, "\n"); found {
-			end = lines
-		}
-		return []Node{element("pre", plain("…\n"+hosttext.Prose(end)))}
-	}
-	return Tree(rest)
-}
+// fenceLine matches the line that begins code. It is short, because each block of long code begins with its mark.
+var fenceLine = regexp.MustCompile("^ {0,3}(`{3,20}|~{3,20})[^`]{0,200}$")
 
-// fenceLine matches the line that begins code.
-var fenceLine = regexp.MustCompile("^ {0,3}(```+|~~~+)[^`]*$")
-
-// addLine adds a complete line. A blank line outside of code ends a block.
+// addLine adds a line. A blank line outside of code ends a block.
 func (d *Draft) addLine(line string) {
 	switch mark := strings.TrimSpace(line); {
 	case d.fence != "":
@@ -84,7 +67,13 @@ func (d *Draft) addLine(line string) {
 			d.fence = m[1]
 		}
 	}
-	d.open.WriteString(line + "\n")
+	d.open.WriteString(line)
+	if d.open.Len() > maxOpen {
+		d.close()
+		if d.fence != "" {
+			d.open.WriteString(d.fence + "\n")
+		}
+	}
 }
 
 // close ends the current block. It drops a blank one.

@@ -71,16 +71,32 @@ func TestDraft(t *testing.T) {
 	check.That(t, slices.Equal(closed, want), "complete blocks: got %v, want %v", closed, want)
 	check.Equal(t, "", encode(t, d.Blocks[1]), `[["pre",{},["code",{},"code\n\nmore\n"]]]`)
 	check.Equal(t, "", encode(t, d.Open()), `[["p",{},"end"]]`)
-	d.Add("\n\n```\n" + strings.Repeat("a line of code\n", 2000))
-	check.That(t, strings.HasPrefix(encode(t, d.Open()), `[["pre",{},"…\na line of code\n`), "a long block begins with %.100s", encode(t, d.Open()))
 }
 
-// TestDraftOfManyPieces has a model write a million pieces.
-func TestDraftOfManyPieces(t *testing.T) {
-	var d prose.Draft
-	for range 1_000_000 {
-		d.Add("word ")
+// TestLongBlocks shows all of a block that is too long to be parsed again with each piece, and code as code.
+func TestLongBlocks(t *testing.T) {
+	for name, tt := range map[string]struct{ begin, piece, end, tag string }{
+		"a line": {"", "word ", "", "p"}, "code": {"```go\n", "a line of *code*\n", "```\n", "pre"},
+	} {
+		var d prose.Draft
+		d.Add(tt.begin)
+		for range 1000 {
+			d.Add(strings.Repeat(tt.piece, 20))
+			open := len(encode(t, d.Open()))
+			check.That(t, open <= 20<<10, "%s: the open block has %d bytes", name, open)
+		}
+		d.Add(tt.end)
+		var shown strings.Builder
+		for _, block := range append(d.Blocks, d.Open()) {
+			for _, node := range block {
+				check.Equal(t, name, node.Tag, tt.tag)
+				for len(node.Children) > 0 {
+					node = node.Children[0]
+				}
+				shown.WriteString(node.Text)
+			}
+		}
+		got := strings.Count(shown.String(), strings.TrimSpace(tt.piece))
+		check.That(t, got >= min(20_000, prose.MaxText/len(tt.piece)), "%s: got %d pieces", name, got)
 	}
-	size := len(encode(t, d.Open()))
-	check.That(t, size <= 20<<10, "the open block has %d bytes", size)
 }
