@@ -77,7 +77,7 @@ func (s *database) Renew(ctx context.Context, leases []record.Lease, ttl time.Du
 		kept, err := s.renew(ctx, chunk, ttl)
 		for _, lease := range chunk {
 			leaseErr := err
-			if err == nil && !kept[lease.Key] {
+			if epoch, ok := kept[lease.Key]; err == nil && (!ok || epoch != lease.Epoch) {
 				leaseErr = record.ErrConflict
 			}
 			errs = append(errs, subject.Wrap(leaseErr, "renew the lease of run %q", lease.Key.ID))
@@ -86,9 +86,10 @@ func (s *database) Renew(ctx context.Context, leases []record.Lease, ttl time.Du
 	return errs
 }
 
-// renew renews a few leases, and returns the runs whose latest leases they are. A renewal that ends with its context on a
-// server is never made later, after a release: its transaction locks the rows before it can be committed.
-func (s *database) renew(ctx context.Context, leases []record.Lease, ttl time.Duration) (kept map[run.Key]bool, err error) {
+// renew renews those of a few leases that are the latest of their runs, and returns the epochs of these. A renewal that
+// ends with its context on a server is never made later, after a release: its transaction locks the rows before it can be
+// committed.
+func (s *database) renew(ctx context.Context, leases []record.Lease, ttl time.Duration) (kept map[run.Key]uint64, err error) {
 	change := func(ctx context.Context, t *tx) (err error) {
 		kept, err = t.renew(ctx, leases, ttl)
 		return err
@@ -106,8 +107,8 @@ func (s *database) renew(ctx context.Context, leases []record.Lease, ttl time.Du
 // maxRenewed bounds the leases of one statement, because databases bound its parameters.
 const maxRenewed = 300
 
-// renew renews leases with one statement, and returns the runs whose latest leases they are.
-func (t *tx) renew(ctx context.Context, leases []record.Lease, ttl time.Duration) (kept map[run.Key]bool, err error) {
+// renew renews leases with one statement, and returns the epochs of those that are the latest of their runs.
+func (t *tx) renew(ctx context.Context, leases []record.Lease, ttl time.Duration) (kept map[run.Key]uint64, err error) {
 	now, err := t.d.now(ctx, t)
 	if err != nil {
 		return nil, err
@@ -117,12 +118,13 @@ func (t *tx) renew(ctx context.Context, leases []record.Lease, ttl time.Duration
 		tenant, id := columnsOf(lease.Key)
 		args = append(args, tenant, id, int64(lease.Epoch))
 	}
-	kept = map[run.Key]bool{}
-	query := renewRuns + strings.Repeat(", "+heldRow, len(leases)-1) + ") RETURNING tenant, id"
+	kept = map[run.Key]uint64{}
+	query := renewRuns + strings.Repeat(", "+heldRow, len(leases)-1) + ") RETURNING tenant, id, epoch"
 	return kept, each(ctx, t, query, args, func(rows *sql.Rows) error {
 		var key run.Key
-		err := rows.Scan(&key.Tenant, &key.ID)
-		kept[key] = true
+		var epoch uint64
+		err := rows.Scan(&key.Tenant, &key.ID, &epoch)
+		kept[key] = epoch
 		return err
 	})
 }

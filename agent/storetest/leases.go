@@ -68,19 +68,25 @@ func leaseRenew(t *trial) {
 	t.ok(t.renew(second, held))
 }
 
-// leaseRenewAll renews the leases of many runs at once, some of them lost.
+// leaseRenewAll renews the leases of many runs at once. Some are lost to another holder, whose lease is renewed with
+// them for every other run, and some with their run.
 func leaseRenewAll(t *trial) {
 	var leases []record.Lease
-	want := map[run.Key]error{} // of the lost leases
+	want := map[record.Lease]error{} // of the lost leases
+	idle := map[run.Key]bool{}       // runs whose latest lease is not renewed
 	for i := range 700 {
 		key := run.Key{Tenant: "many", ID: fmt.Sprint("run ", i)}
-		leases = append(leases, t.create(begin(key), expired))
+		lease := t.create(begin(key), expired)
+		leases = append(leases, lease)
 		switch i % 100 {
 		case 7:
-			want[key] = record.ErrConflict
+			want[lease], idle[key] = record.ErrConflict, true
 			t.acquire(key, expired)
 		case 8:
-			want[key] = record.ErrConflict
+			want[lease] = record.ErrConflict
+			leases = append(leases, t.acquire(key, expired))
+		case 9:
+			want[lease] = record.ErrConflict
 			t.ok(t.store.Delete(t.Context(), key))
 		}
 	}
@@ -89,11 +95,11 @@ func leaseRenewAll(t *trial) {
 		t.Fatalf("got %d results, want %d", len(errs), len(leases))
 	}
 	for i, err := range errs {
-		t.wantError("renew "+leases[i].Key.ID, err, want[leases[i].Key])
+		t.wantError("renew "+leases[i].Key.ID, err, want[leases[i]])
 	}
 	for _, head := range t.heads(record.Query{Tenant: "many"}) {
-		if isHeld, isLost := head.HeldUntil.After(time.Now()), want[head.Key] != nil; isHeld == isLost {
-			t.Errorf("%s: got a lease until %s; lost: %t", head.Key.ID, head.HeldUntil, isLost)
+		if isHeld := head.HeldUntil.After(time.Now()); isHeld == idle[head.Key] {
+			t.Errorf("%s: got a lease until %s, want that it was renewed: %t", head.Key.ID, head.HeldUntil, !idle[head.Key])
 		}
 	}
 	if got := t.store.Renew(t.Context(), nil, held); len(got) != 0 {
