@@ -15,6 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/apps/host"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // 10,000 calls at once: a few reach the server, each has an answer.
@@ -165,6 +166,29 @@ func TestMalformedMessages(t *testing.T) {
 	})
 }
 
+// damaged is a connection whose first message cannot be received.
+type damaged struct {
+	transport.Conn
+	begun bool
+}
+
+func (d *damaged) Recv() ([]byte, error) {
+	if !d.begun {
+		d.begun = true
+		return nil, &transport.MessageError{Err: transport.ErrMessageTooLarge}
+	}
+	return d.Conn.Recv()
+}
+
+// A message that cannot be received does not end the session.
+func TestDamagedMessage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pipe, conn := mcpclient.Pipe()
+		_, v := openOver(t, &damaged{Conn: conn}, check.Value(pipe.Dial(t.Context()))(t), &scripted{}, nil)
+		check.Equal(t, "", v.ask("1", "ping", `{}`), "{}")
+	})
+}
+
 func TestNotificationsOfTheView(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		said := make(chan string, 1)
@@ -191,8 +215,8 @@ func FuzzMessages(f *testing.F) {
 	}
 	f.Add(`{"jsonrpc":"2.0","method":"ui/notifications/size-changed","params":{"width":1}}`)
 	f.Fuzz(func(t *testing.T, message string) {
-		transport, conn := mcpclient.Pipe()
-		end := check.Value(transport.Dial(t.Context()))(t)
+		pipe, conn := mcpclient.Pipe()
+		end := check.Value(pipe.Dial(t.Context()))(t)
 		s, err := host.Open(t.Context(), conn, &scripted{}, &host.Options{
 			OpenLink: func(context.Context, string) error { return nil }, Message: func(context.Context, []mcp.Content) error { return nil },
 			OnModelContext: func([]mcp.Content, json.RawMessage) error { return nil },

@@ -2,6 +2,7 @@ package host
 
 import (
 	"encoding/json"
+	"errors"
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/inquiry"
@@ -35,10 +36,13 @@ type inbox struct {
 // its id is too long to be sent back.
 func (i *inbox) receive() error {
 	raw, err := i.conn.Recv()
-	if err != nil {
+	if _, oneMessage := errors.AsType[*transport.MessageError](err); err != nil && !oneMessage {
 		return err
 	}
-	m, err := jsonrpc.Parse(raw)
+	var m jsonrpc.Message
+	if err == nil {
+		m, err = jsonrpc.Parse(raw)
+	}
 	if err != nil {
 		i.log.warn("a message that cannot be read", "error", err)
 		return nil

@@ -26,7 +26,12 @@ type view struct {
 func open(t *testing.T, server host.Server, opts *host.Options) (*host.Session, *view) {
 	t.Helper()
 	transport, conn := mcpclient.Pipe()
-	end := check.Value(transport.Dial(t.Context()))(t)
+	return openOver(t, conn, check.Value(transport.Dial(t.Context()))(t), server, opts)
+}
+
+// openOver begins a session over one end of a connection; the view has the other end.
+func openOver(t *testing.T, conn, end transport.Conn, server host.Server, opts *host.Options) (*host.Session, *view) {
+	t.Helper()
 	s := check.Value(host.Open(t.Context(), conn, server, opts))(t)
 	v := &view{t, end}
 	t.Cleanup(func() {
