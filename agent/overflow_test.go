@@ -202,9 +202,17 @@ func TestWindowUseOfHooks(t *testing.T) {
 		q.Tools = append(q.Tools, model.Tool{Name: "added"})
 		return nil
 	}
-	a := newAgent(t, play(says("hi")), &agent.Options{Hooks: []agent.Hook{{BeforeModel: add}}})
-	got := mustRun(t, a, human("hello")).Window.Servers
-	check.That(t, len(got) == 1 && got[0].Server == "hook" && got[0].Tools == 1, "got %+v, want the tool of a hook", got)
+	opts := &agent.Options{Hooks: []agent.Hook{{BeforeModel: add}}}
+	count := func() (tools []string) {
+		for _, s := range mustRun(t, newAgent(t, play(says("hi")), opts), human("hello")).Window.Servers {
+			tools = append(tools, fmt.Sprint(s.Server, " ", s.Tools))
+		}
+		return tools
+	}
+	check.Same(t, "tools", count(), []string{"hook 1"})
+	opts.Tools = []adapter.Source{serverTool("north", "weather", "Tells the weather.")}
+	opts.Discover = agent.Discover{Threshold: 1e-9, Mode: agent.DiscoveryCall}
+	check.Same(t, "tools", count(), []string{"discovery 2", "hook 1"})
 }
 
 // TestWindowUseOfAResult has the account of the last call in a result, and none without a call.

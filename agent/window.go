@@ -3,8 +3,6 @@ package agent
 import (
 	"slices"
 
-	"github.com/mcpchain/mcpchain/agent/internal/media"
-	"github.com/mcpchain/mcpchain/agent/internal/returned"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/ledger"
@@ -99,16 +97,15 @@ func (d *dialog) serverTools(tools []model.Tool) (servers []ServerTools, overhea
 	}
 	servers = []ServerTools{}
 	if len(tools) > 0 {
-		// a tool counts once more in the second request, the overhead does not
+		// the overhead counts twice in two requests of one tool, and once in a request of two
 		overhead = max(0, 2*tokens(tools[0])-tokens(tools[0], tools[0]))
 	}
 	for i := range tools {
-		server := searchServer // call_tool belongs to no adapter.Tool
-		if d.rec.state.Discovery == ledger.DiscoveryNone {
-			server = "hook" // a BeforeModel hook added it
-		}
+		server := "hook" // a BeforeModel hook added it
 		if t, _, _ := d.resolveName(tools[i].Name, ""); t != nil {
 			server = t.Server()
+		} else if tools[i].Name == callTool && d.rec.state.Discovery == ledger.DiscoveryCall {
+			server = searchServer // call_tool belongs to no adapter.Tool
 		}
 		at := slices.IndexFunc(servers, func(s ServerTools) bool { return s.Server == server })
 		if at < 0 {
@@ -143,60 +140,4 @@ func (u *WindowUse) scale(usage *run.Usage, estimated bool) {
 	}
 	*largest += rest
 	u.Input, u.Cached, u.Estimated = usage.Input, usage.Cached, false
-}
-
-// The size of text limits its tokens: a token has three or four bytes of prose, and about two of digits
-// and dense scripts. Media count as in [model.Tokens].
-const (
-	minTokenBytes = 2
-	messageBytes  = 16                   // what a message or a tool adds to its text
-	imageBytes    = 2000 * minTokenBytes // the least that an image, audio or a file counts
-	dataShare     = 128                  // of larger ones, 1/dataShare of the data counts
-	estimateError = 15                   // percent that an estimate may be too low
-)
-
-// inputTokens returns a cautious estimate of the input tokens of a call: the count or estimate for the
-// last call plus what was added since. Before the first call, and if the call has become shorter, it
-// is an estimate with its error added.
-func (d *dialog) inputTokens(q *model.Request) int64 {
-	size := d.callSize(q)
-	if last := d.rec.state.Last; last.Input > 0 && last.Size > 0 && size >= last.Size {
-		return last.Input + (size-last.Size)/minTokenBytes
-	}
-	estimate := model.Tokens(q, &d.agent.info)
-	return estimate + estimate*estimateError/100
-}
-
-// callSize returns the bytes of text of a call, including what its provider gets back.
-func (d *dialog) callSize(q *model.Request) int64 {
-	size := int64(len(q.System))
-	for i := range q.Messages {
-		m := &q.Messages[i]
-		size += messageBytes + int64(returned.Size(m))
-		for j := range m.Parts {
-			size += d.contentSize(&m.Parts[j])
-		}
-	}
-	for i := range q.Tools {
-		t := &q.Tools[i]
-		size += messageBytes + int64(len(t.Name)+len(t.Description)+len(t.Schema))
-	}
-	return size
-}
-
-// contentSize returns the size of a part, without data that only its provider gets.
-func (d *dialog) contentSize(p *run.Part) (size int64) {
-	switch p.Type {
-	case run.PartReasoning:
-	case run.PartImage, run.PartAudio, run.PartFile:
-		size = max(imageBytes, int64(len(p.Data))/dataShare)
-	default:
-		size = int64(len(p.ID) + len(p.Name) + len(p.Text) + len(p.Arguments))
-	}
-	for i := range p.Media {
-		if media.Accepts(d.agent.info.Media, p.Media[i].MIMEType) {
-			size += d.contentSize(&p.Media[i])
-		}
-	}
-	return size
 }

@@ -20,9 +20,7 @@ const (
 
 	jsonShare = 0.8 // tokens of a schema, relative to its JSON as text
 
-	returnedBytesPerToken = 4    // of what goes back to the provider
-	imageTokens           = 2000 // the least of an image, a sound or a file
-	mediaBytesPerToken    = 256  // of a larger one
+	returnedBytesPerToken = 4 // of what goes back to the provider
 )
 
 // Tokens estimates the tokens of a request before its model has counted any. For the models of
@@ -67,7 +65,7 @@ func partTokens(p *run.Part, info *Info) (n float64) {
 	switch p.Type {
 	case run.PartReasoning:
 	case run.PartImage, run.PartAudio, run.PartFile:
-		n = max(imageTokens, float64(len(p.Data))/mediaBytesPerToken)
+		n = float64(media.Tokens(len(p.Data)))
 	default:
 		n = textTokens(p.Name) + textTokens(p.Text) + textTokens(p.Arguments)
 	}
