@@ -91,11 +91,11 @@ type failureData struct {
 func describe(e *chat.Error) (message, reason string) {
 	switch e.Code {
 	case chat.CodeContentFilter:
-		return "the model's host withheld the answer", "content_filter"
+		return "the model's provider withheld the answer", "content_filter"
 	case chat.CodeRequest:
-		return "the model's host does not support such a request", "unsupported"
+		return "the model's provider does not support such a request", "unsupported"
 	case chat.CodeUnreachable:
-		return "the model's host cannot be reached", "unreachable"
+		return "the model's provider cannot be reached", "unreachable"
 	case chat.CodeTimeout, chat.CodeIdle:
 		return "the model did not answer in time", "timeout"
 	case chat.CodeTooLarge:
@@ -107,11 +107,11 @@ func describe(e *chat.Error) (message, reason string) {
 	}
 	switch {
 	case e.Status == http.StatusTooManyRequests && e.Code != chat.CodeNoQuota:
-		return "the model's host is busy", "rate_limit"
+		return "the model's provider is busy", "rate_limit"
 	case e.Status >= 500:
-		return "the model's host failed", "host_failure"
+		return "the model's provider failed", "host_failure"
 	case e.Status >= 400:
-		return "the model's host did not accept the request", "host_refusal"
+		return "the model's provider did not accept the request", "host_refusal"
 	}
 	return "the model's answer is unusable", "bad_answer"
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/chat"
 )
 
-// hostMemories keeps a memory for each server, with the data that the model's host wants back with tool calls. So no
+// hostMemories keeps a memory for each server, with the data that the model's provider wants back with tool calls. So no
 // server can get data of another server's requests, if each has a name or a connection that is known.
 type hostMemories struct {
 	mu       sync.Mutex
@@ -56,7 +56,7 @@ func (h *hostMemories) memory(q *requester) *chat.Memory {
 	return m
 }
 
-// extraKey is the key in a tool use's _meta for data that the model's host wants back with the call. Servers "SHOULD
+// extraKey is the key in a tool use's _meta for data that the model's provider wants back with the call. Servers "SHOULD
 // preserve this field in tool use blocks in message history"; if a server does not, the memory has the data.
 const extraKey = "io.github.mcpchain/host-extra"
 

@@ -36,11 +36,11 @@ func Declare(set *flag.FlagSet, getenv func(string) string) *Flags {
 	set.StringVar(&m.Name, "model", getenv("OPENAI_MODEL"), "`name` of the model, or of an entry in -models; default: a demo model that follows fixed rules")
 	set.StringVar(&f.path, "models", "", "`file` that defines names for -model; default mcpchain/models.json in your configuration folder")
 	set.StringVar(&m.API, "model-api", "", "`name` of the API: chat, responses, or messages (Claude); default: chosen by endpoint and model")
-	set.StringVar(&m.Host, "host", "", "`kind` of host, such as vllm or llamacpp; default: derived from the URL")
+	set.StringVar(&m.Host, "host", "", "`kind` of provider, such as vllm or llamacpp; default: derived from the URL")
 	set.StringVar(&m.Effort, "effort", "", "reasoning `effort`: none, minimal, low, medium, high, xhigh or max; default: the model's")
 	set.IntVar(&m.MaxTokens, "max-tokens", 0, "maximum number of `tokens` of a reply; default: the model's")
 	set.Int64Var(&m.Window, "window", 0, "size of the model's context window in `tokens`; default: as the endpoint says, or 128,000")
-	set.Func("extra", "JSON `object` with additional fields for each request, for features of a host", func(text string) error {
+	set.Func("extra", "JSON `object` with additional fields for each request, for features of a provider", func(text string) error {
 		m.Extra = nil
 		if err := json.Unmarshal([]byte(text), &m.Extra); err != nil || m.Extra == nil {
 			return errors.New(`want a JSON object, such as {"top_k": 20}`)

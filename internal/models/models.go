@@ -30,8 +30,8 @@ type Model struct {
 	BaseURL string `json:"baseUrl"`
 	Key     string `json:"apiKey"` // in a file it may name environment variables, as ${NAME}
 
-	API       string                     `json:"api"`       // chat, responses or messages; empty: by host and model
-	Host      string                     `json:"host"`      // kind of host, such as vllm; empty: by the URL
+	API       string                     `json:"api"`       // chat, responses or messages; empty: by provider and model
+	Host      string                     `json:"host"`      // kind of provider, such as vllm; empty: by the URL
 	Effort    string                     `json:"effort"`    // reasoning effort
 	MaxTokens int                        `json:"maxTokens"` // tokens of a reply; 0: the model's own limit
 	Window    int64                      `json:"window"`    // context window in tokens; 0: unknown
@@ -106,7 +106,7 @@ func (m *Model) Config() openai.ClientConfig {
 	return config
 }
 
-// Discover asks the endpoint for the kind of host and the window, if they are not set. It waits for
+// Discover asks the endpoint for the kind of provider and the window, if they are not set. It waits for
 // at most 5 s. What it does not learn stays unset.
 func (m *Model) Discover(ctx context.Context) {
 	if m.API == Messages || m.BaseURL == OpenAI || m.Host != "" && m.Window != 0 {

@@ -144,7 +144,7 @@ func TestRetriesOfASampler(t *testing.T) {
 		Messages:  []mcp.SamplingMessage{{Role: "user", Content: []mcp.Content{&mcp.TextContent{Text: "hello"}}}},
 		MaxTokens: 9,
 	})
-	check.Text(t, err, "the model's host failed")
+	check.Text(t, err, "the model's provider failed")
 	check.Equal(t, "requests", asked, 1)
 }
 

@@ -114,7 +114,7 @@ func Environment(own string) Section {
 ANTHROPIC_MODEL
     model of Claude's API, used if neither -model nor OPENAI_MODEL is given
 OPENAI_API_KEY, ANTHROPIC_API_KEY
-    API key of the model's host; the latter for Claude's API (-model-api messages)
+    API key of the model's provider; the latter for Claude's API (-model-api messages)
 ANTHROPIC_BASE_URL
     URL of an endpoint for Claude's API
 ` + own}

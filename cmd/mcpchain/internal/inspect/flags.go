@@ -231,7 +231,7 @@ func (o *options) chooseProfiles(c *cli.Command) error {
 	return nil
 }
 
-// askModel chooses the profile of the model, if one is given. It asks the endpoint for its kind of host, as the commands do
+// askModel chooses the profile of the model, if one is given. It asks the endpoint for its kind of provider, as the commands do
 // that use the model.
 func (o *options) askModel(ctx context.Context) error {
 	if o.model == nil {

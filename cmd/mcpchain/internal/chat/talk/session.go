@@ -145,7 +145,7 @@ func (s *Session) onRetry(err error, wait time.Duration) {
 	s.Screen.Progress("%s, again in %.0f s", what, math.Ceil(wait.Seconds()))
 }
 
-// statusOf returns the HTTP status of a failure of the model's host, 0 if there was no answer.
+// statusOf returns the HTTP status of a failure of the model's provider, 0 if there was no answer.
 func statusOf(err error) int {
 	if failure, ok := errors.AsType[*chat.Error](err); ok {
 		return failure.Status
