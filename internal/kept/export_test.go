@@ -8,6 +8,6 @@ func FindAll(ctx context.Context, expr, text string, steps int) (found [][]int, 
 	if err != nil {
 		return nil, 0, err
 	}
-	found, searched = p.findAll(ctx, text, steps)
+	found, searched = p.findAll(ctx, text, 0, steps)
 	return found, searched, nil
 }

@@ -43,16 +43,16 @@ func compile(expr string) (*pattern, error) {
 	return &pattern{first, next, len(program.Inst)}, nil
 }
 
-// findAll returns the first maxMatches matches as FindAllStringIndex does, and the offset up to which the text
-// was searched. It ends early with the context or after so many steps. Then searched is the end of the last match, or
+// findAll returns the first maxMatches matches from an offset on as FindAllStringIndex does, and the offset up to which the
+// text was searched. It ends early with the context or after so many steps. Then searched is the end of the last match, or
 // without one the end of what was read.
-func (p *pattern) findAll(ctx context.Context, text string, steps int) (found [][]int, searched int) {
+func (p *pattern) findAll(ctx context.Context, text string, from, steps int) (found [][]int, searched int) {
 	if literal, whole := p.first.LiteralPrefix(); whole && literal != "" {
-		return findLiteral(text, literal)
+		return findLiteral(text, from, literal)
 	}
 	left := steps / p.size // characters to read
 	last := -1             // end of the last match
-	for pos := 0; pos <= len(text); {
+	for pos := from; pos <= len(text); {
 		if len(found) == maxMatches {
 			return found, pos
 		}
@@ -83,17 +83,16 @@ func (p *pattern) findAll(ctx context.Context, text string, steps int) (found []
 }
 
 // findLiteral is findAll for a pattern without operators, whose work needs no bound.
-func findLiteral(text, literal string) (found [][]int, searched int) {
-	for pos := 0; len(found) < maxMatches; {
-		i := strings.Index(text[pos:], literal)
+func findLiteral(text string, from int, literal string) (found [][]int, searched int) {
+	for len(found) < maxMatches {
+		i := strings.Index(text[from:], literal)
 		if i < 0 {
 			return found, len(text)
 		}
-		found = append(found, []int{pos + i, pos + i + len(literal)})
-		pos += i + len(literal)
-		searched = pos
+		found = append(found, []int{from + i, from + i + len(literal)})
+		from += i + len(literal)
 	}
-	return found, searched
+	return found, from
 }
 
 // match returns the first match from pos on, nil if there is none.

@@ -127,19 +127,16 @@ func search(ctx context.Context, text, base string, q Query, limit int) (string,
 		return "", fmt.Errorf("offset is beyond the text, which has %d bytes", len(text))
 	}
 	start := excerpt.After(text, q.Offset)
-	found, searched := p.findAll(ctx, text[start:], maxSteps)
+	found, searched := p.findAll(ctx, text, start, maxSteps)
 	if ctx.Err() != nil {
 		return "", ctx.Err()
 	}
 	unsearched := ""
-	if start+searched < len(text) && len(found) < maxMatches {
-		unsearched = fmt.Sprintf(", and the search takes too long: continue with offset %d, or use a simpler pattern", start+searched)
+	if searched < len(text) && len(found) < maxMatches {
+		unsearched = fmt.Sprintf(", and the search takes too long: continue with offset %d, or use a simpler pattern", searched)
 	}
 	if len(found) == 0 {
 		return "[no match" + unsearched + "]", nil
-	}
-	for _, m := range found {
-		m[0], m[1] = m[0]+start, m[1]+start
 	}
 	return matchesText(text, base, q, found, limit, unsearched), nil
 }
