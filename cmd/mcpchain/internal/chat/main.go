@@ -49,8 +49,8 @@ func chat(o *options) (err error) {
 	ui := o.openScreen(ctx, interrupts)
 	defer func() {
 		_, isUsage := errors.AsType[*cli.Error](err) // it writes no object with -json
-		if f, ok := ui.(screen.Failing); ok && err != nil && !isUsage && !errors.Is(err, talk.ErrReported) {
-			f.Failed(err)
+		if err != nil && !isUsage && !errors.Is(err, talk.ErrReported) {
+			screen.MarkFailed(ui, err)
 		}
 		err = cmp.Or(err, ui.Close())
 	}()

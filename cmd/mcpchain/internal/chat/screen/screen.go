@@ -83,6 +83,13 @@ type Failing interface {
 	Failed(err error)
 }
 
+// MarkFailed gives a screen the error of a turn, if the screen is a [Failing].
+func MarkFailed(s Screen, err error) {
+	if f, ok := s.(Failing); ok {
+		f.Failed(err)
+	}
+}
+
 // Windowed is implemented by a [Screen] that shows how much of a model's context window is used.
 type Windowed interface {
 	// Window sets the size of the window; 0 means that it is not known.

@@ -18,7 +18,7 @@ import (
 
 // Turn is the object for a turn. Scripts depend on its members: later versions may only add some.
 type Turn struct {
-	Answer     string   `json:"answer"`      // the model's answer, or the result of a command
+	Answer     string   `json:"answer"`      // the model's answer, or the result of a command as far as there is one
 	StopReason string   `json:"stop_reason"` // "answer", "length" for one that is cut off, a limit such as "max_turns", "error" or "command"
 	Error      *string  `json:"error"`
 	Model      string   `json:"model"` // that answered
@@ -117,11 +117,11 @@ func (w *Screen) flush() {
 	t := &w.turn
 	t.Duration = screen.Milliseconds(time.Since(w.begun))
 	t.Usage = usageOf(&w.spent)
-	switch {
-	case t.Error != nil:
-		t.StopReason = "error"
-	case t.StopReason == "":
+	if t.StopReason == "" {
 		t.StopReason, t.Answer = "command", strings.TrimSuffix(w.text.String(), "\n")
+	}
+	if t.Error != nil {
+		t.StopReason = "error"
 	}
 	if err := cli.WriteJSON(w.out, t, ""); err != nil && w.err == nil {
 		w.err = fmt.Errorf("write the turn: %w", err)

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"os"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/script"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/typist"
 	"github.com/mcpchain/mcpchain/internal/check"
 )
@@ -33,6 +35,16 @@ func TestFirstInterruptEndsTheTurn(t *testing.T) {
 	i.handle(os.Interrupt, start.Add(doubleInterrupt))
 	check.Is(t, context.Cause(second), errInterrupted, "next turn")
 	check.That(t, program.Err() == nil, "program: got %v, want no end", context.Cause(program))
+}
+
+// The object of a command that Ctrl-C ended says so, and has what the command has shown.
+func TestInterruptedTurnOfAScript(t *testing.T) {
+	var out strings.Builder
+	w := script.New(&out, typist.New(t))
+	w.List(screen.Tool, "add")
+	check.Is(t, (&Session{Config: Config{Screen: w}}).report(errInterrupted), errInterrupted, "report")
+	check.Must(t, w.Close())
+	check.Contains(t, "the object", out.String(), `"answer":"add","stop_reason":"error","error":"interrupted"`)
 }
 
 func TestSecondInterruptEndsTheProgram(t *testing.T) {

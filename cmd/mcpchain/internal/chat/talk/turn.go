@@ -149,6 +149,7 @@ func (s *Session) endFailedTurn(turn context.Context, messages []run.Message, er
 func (s *Session) report(err error) error {
 	switch {
 	case errors.Is(err, errInterrupted):
+		screen.MarkFailed(s.Screen, errInterrupted)
 		s.Screen.Note(screen.Warn, "interrupted; Ctrl-C again leaves")
 		return errInterrupted
 	case isQuit(err):
@@ -169,9 +170,7 @@ func (s *Session) fail(err error) {
 
 // Fail shows an error on one line.
 func Fail(s screen.Screen, err error) {
-	if f, ok := s.(screen.Failing); ok {
-		f.Failed(err)
-	}
+	screen.MarkFailed(s, err)
 	s.Note(screen.Fail, "error: %s", hosttext.Line(err.Error(), 2000))
 }
 
