@@ -14,7 +14,7 @@ func chatRequest(req *Request, tools offer, o *Options) *chat.Request {
 	p := req.Params
 	out := &chat.Request{
 		Model: req.Model, MaxTokens: int(p.MaxTokens), Temperature: p.Temperature, Stop: p.StopSequences,
-		ReasoningEffort: o.Effort, ToolChoice: toolChoice(p), OneChance: true, ReadToEnd: true,
+		ReasoningEffort: o.Effort, ToolChoice: toolChoice(p), ReadToEnd: true,
 		Metadata: metadata(p.Metadata, o.Metadata), Tools: tools.tools(p.Tools),
 	}
 	if p.SystemPrompt != "" {

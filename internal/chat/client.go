@@ -134,33 +134,21 @@ func (c *Client) Stream(ctx context.Context, r *Request, deltas Deltas) (*Reply,
 	return c.request(ctx, r, &deltas)
 }
 
-// request gets a reply, with a tool call if one is required. Some hosts cannot force the model to call. Then request asks a
-// second time, except for a stream and with Request.OneChance.
+// request gets a reply, with a tool call if one is required.
 func (c *Client) request(ctx context.Context, r *Request, deltas *Deltas) (*Reply, error) {
 	d, err := c.encode(r, deltas != nil)
 	if err != nil {
 		return nil, &Error{Code: CodeRequest, Message: excerpt.Cut(err.Error()), cause: err}
 	}
-	var discardedUsage *Usage // usage of a reply without the required call
-	for mayRepeat := deltas == nil && !r.OneChance; ; mayRepeat = false {
-		reply, err := c.retry(ctx, r, d, deltas)
-		if err != nil {
-			if failure, ok := errors.AsType[*Error](err); ok {
-				failure.Usage = failure.Usage.plus(discardedUsage)
-			}
-			return nil, c.findRefusedTool(ctx, r, err)
-		}
-		reply.Usage = reply.Usage.plus(discardedUsage)
-		switch {
-		case !d.mustCall, len(reply.ToolCalls) > 0, reply.Refusal != "", reply.Finish == FinishLength:
-			return reply, nil
-		case !mayRepeat:
-			return nil, &Error{
-				Code: CodeNoToolCall, Message: "a tool call was required, the model answered without one", Usage: reply.Usage,
-			}
-		}
-		discardedUsage = reply.Usage
+	reply, err := c.retry(ctx, r, d, deltas)
+	if err != nil {
+		return nil, c.findRefusedTool(ctx, r, err)
 	}
+	if d.mustCall && len(reply.ToolCalls) == 0 && reply.Refusal == "" && reply.Finish != FinishLength {
+		const message = "a tool call was required, the model answered without one" // not all hosts can force one
+		return nil, &Error{Code: CodeNoToolCall, Message: message, Usage: reply.Usage}
+	}
+	return reply, nil
 }
 
 // retry repeats an attempt after a temporary failure, unless the reply has begun to stream. A request that the host

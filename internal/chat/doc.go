@@ -15,5 +15,5 @@
 // A row in the table of profile.go describes the differences of a host, a row in models.go the differences of OpenAI's
 // models. What a host refuses beside its row is learned from its errors (quirks.go). Callers do not see the differences. If
 // a host would refuse a tool name or a call id, it gets another one, and the caller's name comes back. Stop sequences hold
-// at every host. A required tool call is made, or its absence is an error.
+// at every host. The absence of a required tool call is an error.
 package chat

@@ -13,10 +13,6 @@ type Request struct {
 	Tools      []Tool
 	ToolChoice ToolChoice
 
-	// OneChance makes a missing required tool call an error immediately. By default the
-	// model is asked once more, except in a stream.
-	OneChance bool
-
 	MaxTokens        int // tokens of the reply, including its reasoning; 0 for the host's own limit
 	Temperature      *float64
 	TopP             *float64

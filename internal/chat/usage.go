@@ -93,21 +93,6 @@ func (d *decoder) usage() (w usageWire, err error) {
 	return w, d.End()
 }
 
-// plus returns the sum of two counts. A missing one counts as 0.
-func (u *Usage) plus(other *Usage) *Usage {
-	switch {
-	case u == nil:
-		return other
-	case other == nil:
-		return u
-	}
-	return &Usage{
-		Prompt: u.Prompt + other.Prompt, Completion: u.Completion + other.Completion, Total: u.Total + other.Total,
-		Reasoning: u.Reasoning + other.Reasoning, Cached: u.Cached + other.Cached,
-		CacheWrite: u.CacheWrite + other.CacheWrite,
-	}
-}
-
 // TooFew reports whether a count of tokens cannot be true for a text of so many bytes.
 func TooFew(tokens, bytes int) bool { return tokens < bytes/maxTokenBytes }
 
