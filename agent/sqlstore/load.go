@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -18,14 +17,8 @@ func (s *database) Load(ctx context.Context, key run.Key) (*record.Log, error) {
 	return s.loadBy(ctx, key, selectLog)
 }
 
-// LoadCurrent implements [record.Store]. It reads the records from the last snapshot on, and
-// all of them if these are damaged or not complete.
 func (s *database) LoadCurrent(ctx context.Context, key run.Key) (*record.Log, error) {
-	log, err := s.loadBy(ctx, key, selectCurrent)
-	if errors.Is(err, record.ErrCorrupt) { // a program of version 1 has written the head
-		return s.Load(ctx, key)
-	}
-	return log, err
+	return s.loadBy(ctx, key, selectCurrent)
 }
 
 func (s *database) loadBy(ctx context.Context, key run.Key, statement string) (*record.Log, error) {
