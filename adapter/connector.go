@@ -71,6 +71,7 @@ func (c *connector) join(ctx context.Context, s *server, done func()) (mayWait b
 // watchServer starts to watch a server that has joined the toolset.
 func (c *connector) watchServer(s *server) {
 	close(s.watch.joined)
+	c.lender.closeWhenIdle(s)
 	c.keepConnected(s)
 }
 

@@ -97,6 +97,8 @@ func TestLazyServers(t *testing.T) {
 		began, first := time.Now(), program()
 		took := time.Since(began)
 		check.That(t, took == 8*time.Second && ways[7].dials.Load() == 1, "the first program began after %v, want the slow server", took)
+		idle()
+		check.That(t, first.Servers()[7].Client == nil, "after %v without a call: got a connection, want that the server rests", idleStop)
 		_ = first.Close()
 
 		began = time.Now()

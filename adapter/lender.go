@@ -143,7 +143,7 @@ func (l *lender) release(s *server, who *caller.Caller) {
 	case s.retired:
 		r.retired = slices.DeleteFunc(r.retired, func(other *server) bool { return other == s })
 		r.startLocked(func() { _ = s.close() })
-	case !r.closed && (s.ready != nil || s.isLazy()):
+	default:
 		l.closeWhenIdleLocked(s)
 	}
 	l.pools[s.state].wakeLocked()
@@ -152,9 +152,19 @@ func (l *lender) release(s *server, who *caller.Caller) {
 // idleStop is how long an unused connection stays open if the next call can open another.
 const idleStop = 10 * time.Minute
 
+// closeWhenIdle is closeWhenIdleLocked for a server that has joined the toolset, and may never be called.
+func (l *lender) closeWhenIdle(s *server) {
+	l.roster.mu.Lock()
+	defer l.roster.mu.Unlock()
+	l.closeWhenIdleLocked(s)
+}
+
 // closeWhenIdleLocked closes a connection that the next call can open again, after idleStop without calls.
 func (l *lender) closeWhenIdleLocked(s *server) {
 	r := l.roster
+	if canReopen := s.ready != nil || s.isLazy(); !canReopen || s.client == nil || s.uses > 0 || r.closed {
+		return
+	}
 	s.stopIdleLocked()
 	var timer *time.Timer
 	timer = time.AfterFunc(idleStop, func() {
