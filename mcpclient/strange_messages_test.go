@@ -182,7 +182,7 @@ var strange = []struct {
 	{"method beside the result", strings.Replace(answered, `"result"`, `"method":"tools/call","result"`, 1), invalid},
 	{"another id behind the id", strings.Replace(answered, `"result"`, `"id":9999,"result"`, 1), invalid},
 	{"another id before the id", strings.Replace(answered, `"id"`, `"id":9999,"id"`, 1), invalid},
-	{"batch in a batch", `[[` + answered + `],[]]`, ends},
+	{"batch in a batch", `[[` + answered + `],[]]`, waits},
 	{"batch with noise", `[null,7,{},` + answered + `]`, ends},
 	{"on several lines", strings.ReplaceAll(answered, ",", ",\n"), waits},
 	{"without jsonrpc", `{"id":$ID,"result":{"content":[{"type":"text","text":"first"}]}}`, ends},

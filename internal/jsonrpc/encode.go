@@ -109,19 +109,17 @@ func AppendNotification(b []byte, method string, params []byte) []byte {
 
 // AppendResult appends a response with a result. id is echoed unchanged.
 func AppendResult(b []byte, id, result json.RawMessage) []byte {
-	b = append(b, beforeID...)
-	b = append(b, id...)
-	b = append(b, `,"result":`...)
-	b = append(b, result...)
-	return append(b, '}')
+	return appendResponse(b, id, `,"result":`, result)
 }
 
 // AppendError appends a response with an error, a JSON object. id is echoed unchanged.
 func AppendError(b []byte, id, rpcError json.RawMessage) []byte {
-	b = append(b, beforeID...)
-	b = append(b, id...)
-	b = append(b, `,"error":`...)
-	b = append(b, rpcError...)
+	return appendResponse(b, id, `,"error":`, rpcError)
+}
+
+func appendResponse(b []byte, id json.RawMessage, name string, value json.RawMessage) []byte {
+	b = append(append(b, beforeID...), id...)
+	b = append(append(b, name...), value...)
 	return append(b, '}')
 }
 

@@ -148,21 +148,11 @@ func (m *Message) check() error {
 // ErrLargeBatch is the error of [Batch] for too many messages.
 var ErrLargeBatch = errors.New("batch of too many messages")
 
-// Batch splits an array of at most max messages. Arrays within it are flattened; together they
-// nest less than [MaxDepth] deep.
+// Batch splits an array of at most max messages.
 func Batch(data []byte, max int) ([]json.RawMessage, error) {
 	s := scanner{data: data}
 	var out []json.RawMessage
-	depth := 0
-	var element func() error
-	element = func() error {
-		if s.peek() == '[' {
-			if depth++; depth == MaxDepth {
-				return fmt.Errorf("%w at byte %d", errDepth, s.pos)
-			}
-			defer func() { depth-- }()
-			return s.array(element)
-		}
+	err := s.array(func() error {
 		if len(out) == max {
 			return fmt.Errorf("%w: more than %d", ErrLargeBatch, max)
 		}
@@ -172,8 +162,7 @@ func Batch(data []byte, max int) ([]json.RawMessage, error) {
 		}
 		out = append(out, data[start:s.pos:s.pos])
 		return nil
-	}
-	err := s.array(element)
+	})
 	if err != nil {
 		return nil, err
 	}
