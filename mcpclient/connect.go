@@ -139,10 +139,7 @@ func (c *connector) dial(ctx context.Context, t Transport) error {
 // reads it, and sends the log level to a legacy server.
 func (c *connector) finishHandshake(ctx context.Context) error {
 	e := c.current()
-	if c.observesServer() {
-		c.standalone.setWanted()
-	}
-	if e.has(standaloneStreams) && c.standalone.isWanted() {
+	if e.has(standaloneStreams) && (c.observesServer() || c.standalone.isWanted()) {
 		c.standalone.read(ctx)
 	}
 	if !e.has(sessionLevel) || c.server.Load().Capabilities.Logging == nil {

@@ -31,33 +31,13 @@ type standaloneStream struct {
 	mu     sync.Mutex
 	wanted bool
 	stop   context.CancelFunc // ends the reading; nil before it begins
-}
-
-// setWanted keeps the stream open from now on. It reports whether it was wanted before.
-func (s *standaloneStream) setWanted() (before bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	before, s.wanted = s.wanted, true
-	return before
+	ready  chan struct{}      // closed when the wait for the stream is over; nil before the reading begins
 }
 
 func (s *standaloneStream) isWanted() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.wanted
-}
-
-// beginReading returns a context for reading the stream of a session, and ends the reading of an
-// earlier one.
-func (s *standaloneStream) beginReading(parent context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(parent)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.stop != nil {
-		s.stop()
-	}
-	s.stop = cancel
-	return ctx, cancel
 }
 
 func (s *standaloneStream) stopReading() {
@@ -68,36 +48,56 @@ func (s *standaloneStream) stopReading() {
 	}
 }
 
-// open opens the stream, unless it has been opened before or the era has none.
+// open opens the stream, unless it has been opened before or the era has none, and waits for it as
+// read does.
 func (s *standaloneStream) open(ctx context.Context) {
-	if s.peer.current().has(standaloneStreams) && !s.setWanted() {
-		s.read(ctx)
+	if s.peer.current().has(standaloneStreams) {
+		awaitReady(ctx, s.begin(false))
 	}
 }
 
-// read starts to read the stream, if the connection can have one. It returns when the stream is
-// open, because the server drops earlier messages, when it has ended, or after the wait.
-func (s *standaloneStream) read(ctx context.Context) {
-	l := s.peer.link.Load()
-	if l.exchange == nil {
-		return
-	}
-	ready := make(chan struct{})
-	reading, end := s.beginReading(s.life.Context())
-	started := s.life.Start(func() {
-		defer end()
-		s.listen(reading, l, sync.OnceFunc(func() { close(ready) }))
-	})
-	if !started {
-		return
-	}
-	wait := min(max(minStreamGrace, 4*time.Duration(s.handshakeTime.Load())), maxStreamGrace)
-	grace, cancel := context.WithTimeout(ctx, wait)
-	defer cancel()
+// read opens the stream of a new session, if the connection can have one, and keeps it open from
+// now on. It returns when the stream is open, because the server drops earlier messages, when it
+// has ended, or after the wait.
+func (s *standaloneStream) read(ctx context.Context) { awaitReady(ctx, s.begin(true)) }
+
+func awaitReady(ctx context.Context, ready <-chan struct{}) {
 	select {
 	case <-ready:
-	case <-grace.Done():
+	case <-ctx.Done():
 	}
+}
+
+// begin starts to read the stream and ends the reading of an earlier session's, unless the stream
+// was opened before and this is no new session. It returns the channel for the wait.
+func (s *standaloneStream) begin(newSession bool) (ready chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.wanted && !newSession {
+		return s.ready
+	}
+	if s.stop != nil {
+		s.stop()
+	}
+	reading, end := context.WithCancel(s.life.Context())
+	ready = make(chan struct{})
+	onReady := sync.OnceFunc(func() { close(ready) })
+	s.wanted, s.stop, s.ready = true, end, ready
+	l := s.peer.link.Load()
+	if l.exchange == nil || !s.life.Start(func() {
+		defer end()
+		defer time.AfterFunc(s.grace(), onReady).Stop()
+		s.listen(reading, l, onReady)
+	}) {
+		end()
+		onReady()
+	}
+	return ready
+}
+
+// grace returns how long to wait for the stream.
+func (s *standaloneStream) grace() time.Duration {
+	return min(max(minStreamGrace, 4*time.Duration(s.handshakeTime.Load())), maxStreamGrace)
 }
 
 // listen reads the stream until it has ended for good. It calls onReady when the stream is open for

@@ -325,6 +325,7 @@ func TestStandaloneStreamComesBack(t *testing.T) {
 }
 
 // The standalone stream opens when something reads it: with the first subscription, and the first call that asks for progress.
+// Each waits until it is open, also one that comes meanwhile.
 func TestStandaloneStreamOnDemand(t *testing.T) {
 	for name, heed := range map[string]func(ctx context.Context, c *mcpclient.Client) error{
 		"subscription": func(ctx context.Context, c *mcpclient.Client) error { return check.Err(c.Subscribe(ctx, onTools)) },
@@ -339,6 +340,7 @@ func TestStandaloneStreamOnDemand(t *testing.T) {
 					_, _ = jsonWriter(w).Write([]byte(answerTo(m)))
 					return
 				}
+				until(r, time.After(100*time.Millisecond))
 				opened.Add(1)
 				stream(w)
 				<-r.Context().Done()
@@ -347,11 +349,10 @@ func TestStandaloneStreamOnDemand(t *testing.T) {
 			callText(t, t.Context(), c, "a", "a")
 			time.Sleep(time.Hour)
 			check.Equal(t, "opened streams while nobody wanted to hear", opened.Load(), 0)
-			for range 2 {
-				check.Must(t, heed(t.Context(), c))
-			}
-			synctest.Wait()
-			check.Equal(t, "opened streams", opened.Load(), 1)
+			together(2, func() {
+				check.NoError(t, heed(t.Context(), c))
+				check.Equal(t, "opened streams", opened.Load(), 1)
+			})
 		})
 	}
 }
