@@ -25,9 +25,8 @@ type request struct {
 	revisionRetried bool         // it was resent after the server refused its revision
 	movedEra        bool         // it was resent in another era
 
-	era         era     // the era to use; nil: the current one
-	sentEra     *eraBox // the era in which it was sent
-	errorStatus int     // HTTP status of the server's error, 0 if it says nothing
+	era     era     // the era to use; nil: the current one
+	sentEra *eraBox // the era in which it was sent
 
 	session *sessionRef // the session of its cursor; nil without a cursor, or if the cursor came from the cache
 	header  http.Header // headers that repeat arguments of a tool call

@@ -272,12 +272,15 @@ func TestRolledBackDuringACall(t *testing.T) {
 	})
 }
 
-// A server that refuses unknown methods is not probed after every refusal. A server that cannot be probed changes nothing.
+// A server that refuses unknown methods is not probed after every refusal, and not at all after one that is modern. A server
+// that cannot be probed changes nothing.
 func TestNotRolledBack(t *testing.T) {
 	withChangingServer(t, mcp.Revision20260728, mcpclient.Options{}, func(t *testing.T, c *mcpclient.Client, a *changingServer) {
 		broken := false
 		a.before = func(w http.ResponseWriter, _ *http.Request, m message) bool {
 			switch {
+			case m.Method == "subscriptions/listen":
+				a.answer(w, http.StatusNotFound, "%s", refusal(m, `-32601,"message":"no"`))
 			case m.Params.Name == "odd":
 				a.answer(w, http.StatusBadRequest, "%s", refusal(m, `-32000,"message":"odd"`))
 			case broken && (m.Method == "initialize" || m.Method == "server/discover"):
@@ -292,6 +295,9 @@ func TestNotRolledBack(t *testing.T) {
 				check.Equal(t, "", wantError[*mcp.RPCError](t, check.Err(c.CallTool(t.Context(), "odd", nil))).Message, "odd")
 			}
 		}
+		wantCode(t, check.Err(c.Subscribe(t.Context(), onTools)), mcp.CodeMethodNotFound)
+		discovered, _ := a.seen("server/discover")
+		check.Equal(t, "discovered", discovered, 1)
 		odd()
 		time.Sleep(time.Minute)
 		broken = true
@@ -299,7 +305,7 @@ func TestNotRolledBack(t *testing.T) {
 		broken = false
 		wantUse(t, c, a, mcp.Revision20260728, 1)
 		initialized, _ := a.seen("initialize")
-		discovered, _ := a.seen("server/discover")
+		discovered, _ = a.seen("server/discover")
 		check.That(t, initialized == 0 && discovered <= 6, "initialized %d times, discovered %d times", initialized, discovered)
 	})
 }

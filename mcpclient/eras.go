@@ -63,8 +63,9 @@ func suggestsOtherEra(r *request, err error) bool {
 		return false
 	}
 	rpc, answered := errors.AsType[*mcp.RPCError](err)
+	answerStatus := answerStatusOf(err)
 	if !r.sentEra.has(listenStreams) {
-		return answered && results.OnlyModern(rpc) || r.errorStatus == http.StatusBadRequest
+		return answered && results.OnlyModern(rpc) || answerStatus == http.StatusBadRequest
 	}
 	if !answered {
 		return failed
@@ -73,11 +74,11 @@ func suggestsOtherEra(r *request, err error) bool {
 	case mcp.CodeUnsupportedRevision:
 		return true
 	case mcp.CodeMethodNotFound:
-		return r.errorStatus != http.StatusNotFound // which modern servers return
+		return answerStatus != http.StatusNotFound // which modern servers return
 	case mcp.CodeInvalidRequest, -32000, 0: // -32000: of servers that want a session; 0: not an error of JSON-RPC
 		return true
 	}
-	return r.errorStatus == http.StatusBadRequest && !results.OnlyModern(rpc)
+	return answerStatus == http.StatusBadRequest && !results.OnlyModern(rpc)
 }
 
 // moveToEra prepares a request that failed with err for the era that the server now speaks, and
@@ -115,7 +116,7 @@ func (r *request) hadNoEffect(err error) bool {
 		}
 	}
 	status, ok := errors.AsType[*transport.HTTPError](err)
-	return r.errorStatus != 0 || ok && status.Method == http.MethodPost && !backoff.IsTransient(status.Status)
+	return answerStatusOf(err) != 0 || ok && status.Method == http.MethodPost && !backoff.IsTransient(status.Status)
 }
 
 func (c *connector) renegotiate(ctx context.Context) error {

@@ -106,3 +106,19 @@ func (e *unsentError) Unwrap() error { return e.error }
 type begunError struct{ error }
 
 func (e *begunError) Unwrap() error { return e.error }
+
+// failedAnswer is an error of the server in a response whose HTTP status is a failure.
+type failedAnswer struct {
+	error
+	status int
+}
+
+func (e *failedAnswer) Unwrap() error { return e.error }
+
+// answerStatusOf returns the HTTP status that came with an error of the server, 0 if it says nothing.
+func answerStatusOf(err error) int {
+	if answer, ok := errors.AsType[*failedAnswer](err); ok {
+		return answer.status
+	}
+	return 0
+}

@@ -73,6 +73,15 @@ func (f *inFlight) session(l *link) sessionRef {
 	return sessionRef{l.number, f.sent.Session()}
 }
 
+// rpcError decodes the error that answers the request and removes secrets with scrub.
+func (f *inFlight) rpcError(raw json.RawMessage, scrub func(string) string) error {
+	err := rpcError(raw, scrub)
+	if f.sent != nil && f.sent.ErrorStatus != 0 {
+		return &failedAnswer{err, f.sent.ErrorStatus}
+	}
+	return err
+}
+
 // finish forgets a call, and ends the handlers of the server's requests that belong to it. gaveUp
 // means that its caller has stopped waiting.
 func (l *link) finish(call *jsonrpc.Call, gaveUp bool) {

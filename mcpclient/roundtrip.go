@@ -55,10 +55,7 @@ func (w *roundTripper) roundTrip(ctx context.Context, r *request, o *callOptions
 	}
 	bound.From(ctx).Heard()
 	if answer.Error != nil {
-		if flight.sent != nil {
-			r.errorStatus = flight.sent.ErrorStatus
-		}
-		return response{}, rpcError(answer.Error, l.texts.scrub)
+		return response{}, flight.rpcError(answer.Error, l.texts.scrub)
 	}
 	return response{result: answer.Result, session: flight.session(l)}, nil
 }
@@ -75,7 +72,7 @@ func (w *roundTripper) chooseEra(r *request) era {
 	if r.era != nil {
 		return r.era
 	}
-	r.sentEra, r.errorStatus = cmp.Or(r.sentEra, w.peer.era.Load()), 0
+	r.sentEra = cmp.Or(r.sentEra, w.peer.era.Load())
 	return r.sentEra.era
 }
 

@@ -178,7 +178,7 @@ func (w *roundTripper) listen(ctx context.Context, r *request, o *callOptions) (
 	case err != nil:
 		return response{}, err
 	case m.Error != nil:
-		return response{}, rpcError(m.Error, l.texts.scrub)
+		return response{}, flight.rpcError(m.Error, l.texts.scrub)
 	}
 	return response{result: m.Result}, nil
 }
