@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // Connect connects to the server, determines its revision, and prepares it for use. ctx bounds only
@@ -146,11 +147,22 @@ func (c *connector) finishHandshake(ctx context.Context) error {
 		return nil
 	}
 	err := c.levels.setLevel(ctx, c.direct, c.levels.requestedLevel())
-	if wraps[*mcp.RPCError](err) {
+	if refusesLevel(err) {
 		c.log.Warn("the server declares logging and refuses to be told the level", "error", err)
 		return nil
 	}
 	return err
+}
+
+// refusesLevel reports whether err, the answer to logging/setLevel, says nothing about other requests:
+// the session and the connection can be used.
+func refusesLevel(err error) bool {
+	if wraps[*mcp.RPCError](err) {
+		return true
+	}
+	status, ok := errors.AsType[*transport.HTTPError](err)
+	_, lost := lostSessionID(err)
+	return ok && !lost && concernsRevision(status)
 }
 
 // observesServer reports whether the host wants messages of the server other than responses.

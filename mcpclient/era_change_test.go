@@ -525,21 +525,20 @@ func TestLogLevelOfAnUpdatedServer(t *testing.T) {
 	})
 }
 
-// A session of the other era that cannot be finished is replaced before the next call. A subscription ends with its era at once.
+// A session of the other era that cannot be finished is replaced before the next call. One whose server only refuses to be told
+// the level is finished. A subscription ends with its era at once.
 func TestServerRolledBackInPart(t *testing.T) {
 	withChangingServer(t, mcp.Revision20260728, mcpclient.Options{LogLevel: "debug"}, func(t *testing.T, c *mcpclient.Client, a *changingServer) {
 		s := subscribed(t, t.Context(), c, onTools)
-		forbids := true
+		status := http.StatusForbidden
 		a.on("logging/setLevel", func(w http.ResponseWriter, _ *http.Request, _ message) bool {
-			if forbids {
-				w.WriteHeader(http.StatusForbidden)
-			}
-			return forbids
+			w.WriteHeader(status)
+			return true
 		})
 		a.become(mcp.Revision20251125)
 		check.Contains(t, "error", check.Err(c.CallTool(t.Context(), "a", nil)).Error(), "HTTP status 403")
 		wantEnded(t, s)
-		forbids = false
+		status = http.StatusMethodNotAllowed
 		callText(t, t.Context(), c, "a", "a")
 		levels, _ := a.seen("logging/setLevel")
 		check.Equal(t, "times that the level was sent", levels, 2)
