@@ -296,6 +296,7 @@ func TestRedirects(t *testing.T) {
 			s := served(t, func(w http.ResponseWriter, r *http.Request, m message) {
 				switch hosts[strings.TrimSuffix(strings.ToLower(r.Host), ":80")] = true; {
 				case r.URL.Path == "/moved":
+					check.Equal(t, "Authorization", r.Header.Get("Authorization"), "Bearer secret-key")
 					check.Equal(t, "after the redirect", m.Method, "server/discover")
 					_, _ = io.WriteString(jsonWriter(w), handshakeAnswer(m))
 				case location == "/found":
@@ -304,7 +305,7 @@ func TestRedirects(t *testing.T) {
 					http.Redirect(w, r, location, http.StatusTemporaryRedirect)
 				}
 			})
-			h := &mcpclient.HTTP{URL: s.URL() + "/mcp", Client: s.Client(), Header: http.Header{"X-Api-Key": {"secret-key"}}}
+			h := &mcpclient.HTTP{URL: s.URL() + "/mcp", Client: s.Client(), Header: http.Header{"Authorization": {"Bearer secret-key"}}}
 			err := connectError(t, h, modern())
 			check.That(t, (want == "") == (err == nil) && strings.Contains(fmt.Sprint(err), want), "got %v, want %q", err, want)
 			check.That(t, len(hosts) == 1, "the request reached %v", hosts)

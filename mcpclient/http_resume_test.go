@@ -374,7 +374,7 @@ func TestSSEEndpoint(t *testing.T) {
 		"absolute":       {func(s *oldServer) { s.endpoint = "http://MemHTTP.test:80/messages?a=b" }, ok},
 		"without slash":  {func(s *oldServer) { s.endpoint = "messages" }, ok},
 		"comment first":  {func(s *oldServer) { s.begin = ": hello\n\nretry: 5\n\n" }, ok},
-		"other host":     {func(s *oldServer) { s.endpoint = "http://other.test/messages" }, "another origin (http://other.test)"},
+		"other host":     {func(s *oldServer) { s.endpoint = "http://other.test/messages" }, `another origin ("http://other.test")`},
 		"other scheme":   {func(s *oldServer) { s.endpoint = "https://memhttp.test/messages" }, "another origin"},
 		"other port":     {func(s *oldServer) { s.endpoint = "http://memhttp.test:81/messages" }, "another origin"},
 		"no scheme":      {func(s *oldServer) { s.endpoint = "//other.test/messages" }, "another origin"},

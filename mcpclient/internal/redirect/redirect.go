@@ -25,5 +25,8 @@ func SameOrigin(req *http.Request, via []*http.Request) error {
 	if len(via) > maxRedirects {
 		return fmt.Errorf("more than %d redirects", maxRedirects)
 	}
+	if credentials, ok := first.Header["Authorization"]; ok {
+		req.Header["Authorization"] = credentials // net/http drops it if the host is written in another way
+	}
 	return nil
 }

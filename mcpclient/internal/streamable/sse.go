@@ -97,8 +97,8 @@ func (c *sseConn) setEndpoint(base *url.URL, raw string) error {
 	}
 	u := base.ResolveReference(named)
 	if reach.Origin(u) != reach.Origin(base) {
-		return fmt.Errorf("%w: GET %s: the endpoint is on another origin (%s://%s)",
-			mcp.ErrInvalidResult, c.stream.safeURL(), excerpt.Cut(u.Scheme), excerpt.Cut(u.Host))
+		return fmt.Errorf("%w: GET %s: the endpoint is on another origin (%q)",
+			mcp.ErrInvalidResult, c.stream.safeURL(), excerpt.Cut(u.Scheme+"://"+u.Host))
 	}
 	u.User, u.Fragment = base.User, ""
 	endpoint := *c.dialed
