@@ -187,7 +187,7 @@ func TestErrorTexts(t *testing.T) {
 		"POST http://h/mcp: HTTP status 413": &transport.HTTPError{Method: "POST", URL: "http://h/mcp", Status: 413},
 		"POST http://h/mcp: HTTP status 431 (the header is too large on the way to the server: tools may have arguments repeated there, see x-mcp-header)": &transport.HTTPError{
 			Method: "POST", URL: "http://h/mcp", Status: 431},
-		"no common protocol revision: the client speaks a, b, the server c":               &mcpclient.RevisionError{ClientRevisions: []string{"a", "b"}, ServerRevisions: []string{"c"}},
+		"no common protocol revision: the client speaks a, b, the server c d":             &mcpclient.RevisionError{ClientRevisions: []string{"a", "b"}, ServerRevisions: []string{"\x1bc\nd"}},
 		"no common protocol revision: the client speaks a, the server none that it names": &mcpclient.RevisionError{ClientRevisions: []string{"a"}},
 		`server "s": exit status 3; it wrote to stderr:` + "\nno cheese":                  &transport.ProcessError{Command: "s", Status: "exit status 3", Stderr: "no cheese"},
 	} {

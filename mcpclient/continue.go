@@ -78,7 +78,7 @@ func newContinuation(r *mcp.InputRequired, method string, answers map[string]any
 		return nil, nil, errors.New("no round (nil)")
 	}
 	if r.Method != method {
-		return nil, nil, fmt.Errorf("round is one of %s, not of %s", excerpt.Cut(r.Method), method)
+		return nil, nil, fmt.Errorf("round is one of %q, not of %s", excerpt.Cut(r.Method), method)
 	}
 	next, meta, err := customRequest(r.Method, r.Params)
 	if err != nil {
@@ -132,7 +132,7 @@ func encodeAnswer(q *mcp.InputRequest, v any) (json.RawMessage, error) {
 	if elicited, ok := v.(*mcp.ElicitResult); ok && elicited != nil {
 		params, _ := inquiry.Elicitation(q)
 		if params == nil {
-			return nil, fmt.Errorf("ElicitResult does not answer %s", excerpt.Cut(q.Method))
+			return nil, fmt.Errorf("ElicitResult does not answer %q", excerpt.Cut(q.Method))
 		}
 		complete, err := forms.Complete(params, elicited)
 		if err != nil {
@@ -145,7 +145,7 @@ func encodeAnswer(q *mcp.InputRequest, v any) (json.RawMessage, error) {
 		return nil, err
 	}
 	if raw == nil {
-		return nil, fmt.Errorf("%s has no answer", excerpt.Cut(q.Method))
+		return nil, fmt.Errorf("%q has no answer", excerpt.Cut(q.Method))
 	}
 	return raw, nil
 }

@@ -1,6 +1,7 @@
 package mcpclient
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -58,12 +59,14 @@ type RevisionError struct {
 
 // Error implements error.
 func (e *RevisionError) Error() string {
-	server := strings.Join(e.ServerRevisions, ", ")
-	if server == "" {
-		server = "none that it names"
-	}
+	server := cmp.Or(listRevisions(e.ServerRevisions), "none that it names")
 	return fmt.Sprintf("no common protocol revision: the client speaks %s, the server %s",
-		strings.Join(e.ClientRevisions, ", "), excerpt.Cut(server))
+		strings.Join(e.ClientRevisions, ", "), server)
+}
+
+// listRevisions returns the revisions of a server for an error.
+func listRevisions(named []string) string {
+	return excerpt.Line(strings.Join(named, ", "), excerpt.Max)
 }
 
 // Unsent reports whether err, the error of a call, proves that the server has not accepted it: the

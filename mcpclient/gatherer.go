@@ -108,7 +108,7 @@ func (g *gatherer) ask(ctx context.Context, key string, q mcp.InputRequest, call
 // the outcome of the call: the handler may use another connection that is closed, or have a deadline
 // of its own. Only a rejection can be found by errors.Is.
 func unansweredError(method string, err error) error {
-	question := cmp.Or(excerpt.Cut(method), "a question")
+	question := cmp.Or(excerpt.Line(method, excerpt.Max), "a question")
 	r, refused := errors.AsType[*refusal](err)
 	switch {
 	case refused:

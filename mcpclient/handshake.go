@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 
-	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/results"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -32,7 +30,7 @@ func (n *negotiator) initialize(ctx context.Context, e *legacyEra) (*mcp.Server,
 	got, err := n.send(ctx, &request{method: "initialize", params: params, era: e}, new(callOptions))
 	if err != nil {
 		if rpc, ok := errors.AsType[*mcp.RPCError](err); ok && len(supportedRevisions(rpc)) > 0 {
-			speaks := excerpt.Cut(strings.Join(supportedRevisions(rpc), ", "))
+			speaks := listRevisions(supportedRevisions(rpc))
 			return nil, fmt.Errorf("initialize: %w (asked for %s, the server speaks %s)", err, e.revision, speaks)
 		}
 		return nil, fmt.Errorf("initialize: %w", l.handshakeError(err))

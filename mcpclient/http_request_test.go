@@ -284,12 +284,13 @@ func TestProbeUnreachable(t *testing.T) {
 
 func TestRedirects(t *testing.T) {
 	for location, want := range map[string]string{
-		"http://other.test/mcp":        "redirect to another origin refused: use the URL http://other.test/mcp",
-		"https://memhttp.test/mcp":     "redirect to another origin",
-		"/loop":                        "more than 5 redirects",
-		"/moved":                       "",
-		"http://MemHTTP.test:80/moved": "",
-		"/found":                       "redirect that would turn POST into GET refused: use the URL http://memhttp.test/found",
+		"http://other.test/mcp":                "redirect to another origin refused: use the URL http://other.test/mcp",
+		"https://memhttp.test/mcp":             "redirect to another origin",
+		"/loop":                                "more than 5 redirects",
+		"/moved":                               "",
+		"http://MemHTTP.test:80/moved":         "",
+		"http://[" + strings.Repeat("a", 2000): "…",
+		"/found":                               "redirect that would turn POST into GET refused: use the URL http://memhttp.test/found",
 	} {
 		bubble(t, location, func(t *testing.T) {
 			hosts := map[string]bool{}

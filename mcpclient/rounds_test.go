@@ -63,7 +63,7 @@ func TestManualInput(t *testing.T) {
 		_, ok = inquiry.Elicitation(&llm)
 		check.That(t, !ok, "a sampling request was read as an elicitation")
 		answers := map[string]any{"who": &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: map[string]any{"n": "Ada"}}, "llm": tea()}
-		check.Text(t, check.Err(mcpclient.Continue[mcp.CallToolResult](t.Context(), first, r, answers)), `answer "ws": roots/list has no answer`, "one answer short")
+		check.Text(t, check.Err(mcpclient.Continue[mcp.CallToolResult](t.Context(), first, r, answers)), `answer "ws": "roots/list" has no answer`, "one answer short")
 		answers["ws"] = json.RawMessage(`{"roots": []}`)
 		_, err = mcpclient.Continue[mcp.CallToolResult](t.Context(), first, r, answers, manual)
 		restored := readAgain(t, round(t, err))
@@ -268,8 +268,8 @@ func TestWordsAboutResults(t *testing.T) {
 		`{"resultType":"future"}`: `invalid result: resultType "future" is not known`,
 		`{"resultType":7}`:        `invalid result: resultType "7" is not known`,
 		`{"resultType":"task"}`:   `invalid result: the server made tools/call a task, and only a tool call WithTask may become one`,
-		`{"resultType":"input_required","inputRequests":{"1":{}}}`:      `invalid result: a question of the server: method "" is not available`,
-		`{"resultType":"input\u005frequired","inputRequests":{"1":{}}}`: `invalid result: a question of the server: method "" is not available`,
+		`{"resultType":"input_required","inputRequests":{"1":{}}}`:                     `invalid result: a question of the server: method "" is not available`,
+		`{"resultType":"input\u005frequired","inputRequests":{"1":{"method":"a\nb"}}}`: `invalid result: a b of the server: method "a\nb" is not available`,
 	} {
 		inBubble(t, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
 			call := goCall(t.Context(), c, "a")

@@ -252,5 +252,5 @@ func endedError(reason string) error {
 	if reason == "" {
 		return ErrSubscriptionEnded
 	}
-	return fmt.Errorf("%w: %s", ErrSubscriptionEnded, reason)
+	return fmt.Errorf("%w: %q", ErrSubscriptionEnded, reason)
 }

@@ -96,7 +96,7 @@ func TestSubscriptionsShareAConnection(t *testing.T) {
 		check.NoError(t, end(one), "closed")
 		ping(t, ctx, c)
 		wantChanges(t, two, updated("file:///b"), updated("file:///c"))
-		wantBoth(t, end(two), mcpclient.ErrSubscriptionEnded, "going down", "cancelled by the server")
+		wantBoth(t, end(two), mcpclient.ErrSubscriptionEnded, `"going down"`, "cancelled by the server")
 		ping(t, ctx, c)
 	}}})
 }

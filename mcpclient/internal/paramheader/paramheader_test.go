@@ -149,7 +149,7 @@ func TestOf(t *testing.T) {
 		{"type union", `{"properties":{"a":{"type":["string","null"],"x-mcp-header":"A"}}}`, "needs the type"},
 		{"no type", `{"properties":{"a":{"x-mcp-header":"A"}}}`, "and has none"},
 		{"root", `{"type":"string","x-mcp-header":"A"}`, "properties alone do not lead"},
-		{"items", `{"properties":{"a":{"type":"array","items":{"type":"string","x-mcp-header":"A"}}}}`, "inputSchema.properties.a.items: "},
+		{"items", `{"properties":{"a\nb":{"type":"array","items":{"type":"string","x-mcp-header":"A"}}}}`, "inputSchema.properties.a b.items: "},
 		{"too deep", deep, "nested deeper than 64"},
 		{"too many in a list", `{"properties":{"mcp-header":{"allOf":[` + strings.Repeat("1,", 10_000) + `1]}}}`, "more than 10000 elements"},
 		{"too many", `{"properties":{` + many.String() + `"z":{}}}`, "more than 64 parameters"},

@@ -47,7 +47,7 @@ type schemaWalk struct {
 }
 
 func (w *schemaWalk) place() string {
-	return excerpt.Cut("inputSchema" + strings.Join(w.steps, ""))
+	return excerpt.Line("inputSchema"+strings.Join(w.steps, ""), excerpt.Max)
 }
 
 func (w *schemaWalk) step(part string, visit func() error) error {
@@ -175,5 +175,5 @@ func orNone(kind []byte) string {
 	if kind == nil {
 		return "none"
 	}
-	return excerpt.Cut(string(kind)) // which is JSON
+	return excerpt.Line(string(kind), excerpt.Max) // which is JSON
 }

@@ -127,8 +127,8 @@ func (c *conn) noResponseError(method string, err error) error {
 	if c.exchanges.isClosed() {
 		return transport.ErrClosed
 	}
-	if text := c.Redact(err.Error()); text != err.Error() { // the text may quote a redirect
-		err = redact.Error(excerpt.Cut(text), err)
+	if text := excerpt.Cut(c.Redact(err.Error())); text != err.Error() { // the text may quote a redirect
+		err = redact.Error(text, err)
 	}
 	err = fmt.Errorf("%s %s: %w", method, c.safeURL(), err)
 	// Before the response began: what the server did is unknown.
