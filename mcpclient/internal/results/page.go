@@ -120,24 +120,25 @@ func decodeToolAnnotations(d *jsonrpc.Decoder) *mcp.ToolAnnotations {
 	for key := range jsonrpc.MembersOf(d) {
 		switch string(key) {
 		case "title":
-			a.Title = jsonrpc.StringMember(d, "title", d.Raw())
+			a.Title, _ = d.String()
 		case "readOnlyHint":
-			a.ReadOnlyHint = hint(d, "readOnlyHint")
+			a.ReadOnlyHint = hint(d.Raw())
 		case "destructiveHint":
-			a.DestructiveHint = hint(d, "destructiveHint")
+			a.DestructiveHint = hint(d.Raw())
 		case "idempotentHint":
-			a.IdempotentHint = hint(d, "idempotentHint")
+			a.IdempotentHint = hint(d.Raw())
 		case "openWorldHint":
-			a.OpenWorldHint = hint(d, "openWorldHint")
+			a.OpenWorldHint = hint(d.Raw())
 		}
 	}
 	return a
 }
 
-// hint decodes a hint, nil for null. Another value fails d.
-func hint(d *jsonrpc.Decoder, name string) *bool {
-	if d.Kind() == 'n' {
-		return nil
+// hint decodes a hint. It is nil for a value that is not a boolean: then the cautious default of the hint
+// holds, and the list remains usable.
+func hint(raw []byte) *bool {
+	if b, ok := jsonrpc.Boolean(raw); ok && string(raw) != "null" {
+		return &b
 	}
-	return new(jsonrpc.BooleanMember(d, name))
+	return nil
 }

@@ -152,12 +152,14 @@ func wantItems[T any](t *testing.T, key, items string, want ...*T) {
 }
 
 // What some servers write in another form than the protocol has does not cost the list: the sizes of an icon in one
-// string, as drafts had them, and an empty list for an empty object, as PHP writes that.
+// string, as drafts had them, an empty list for an empty object, as PHP writes that, and hints about a tool of any type.
 func TestItemsInOtherForms(t *testing.T) {
 	const icons = `"icons":[{"src":"a","sizes":"48x48 96x96"},{"src":"b","sizes":"any"},{"src":"c","sizes":null},{"src":"d","sizes":["1x1"]},{"src":"e","sizes":5},{"src":"f","sizes":[5]}]`
 	want := []mcp.Icon{{Src: "a", Sizes: []string{"48x48", "96x96"}}, {Src: "b", Sizes: []string{"any"}}, {Src: "c"}, {Src: "d", Sizes: []string{"1x1"}}, {Src: "e"}, {Src: "f"}}
 	wantItems(t, "tools", `{"name":"t","inputSchema":{},"annotations":[],`+icons+`}`,
 		&mcp.Tool{Name: "t", InputSchema: json.RawMessage("{}"), Annotations: new(mcp.ToolAnnotations), Icons: want})
+	wantItems(t, "tools", `{"name":"t","annotations":{"title":5,"readOnlyHint":"yes","destructiveHint":false,"idempotentHint":null,"openWorldHint":{}}},{"name":"u"}`,
+		&mcp.Tool{Name: "t", Annotations: &mcp.ToolAnnotations{DestructiveHint: new(false)}}, &mcp.Tool{Name: "u"})
 	wantItems(t, "resources", `{"uri":"u","name":"r","annotations":[ ],`+icons+`}`, &mcp.Resource{URI: "u", Name: "r", Annotations: new(mcp.Annotations), Icons: want})
 	wantItems(t, "prompts", `{"name":"p",`+icons+`}`, &mcp.Prompt{Name: "p", Icons: want})
 	for _, wrong := range []string{`"annotations":[1]`, `"annotations":"x"`} {
