@@ -68,8 +68,8 @@ func awaitReady(ctx context.Context, ready <-chan struct{}) {
 	}
 }
 
-// begin starts to read the stream and ends the reading of an earlier session's, unless the stream
-// was opened before and this is no new session. It returns the channel for the wait.
+// begin starts to read the stream, and ends the reading of an earlier session's. Without a new session
+// it does so only if the stream was not opened before. It returns the channel for the wait.
 func (s *standaloneStream) begin(newSession bool) (ready chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
