@@ -45,8 +45,8 @@ func TestEveryCell(t *testing.T) {
 				if got := c.Of(client.name, copies); at.name == "alive" && (len(got) != 1 || got[0] < 0.9) {
 					t.Errorf("%s: got %v copies of a result alive, want at least one", client.name, got)
 				}
-				weighed := slices.ContainsFunc([]rig.Figure{sessionBytes, kept, copies}, func(f rig.Figure) bool { return len(c.Of(client.name, f)) == 1 })
-				check.That(t, weighed == (at.weigh != nil), "%s: got weighed %v, want %v", client.name, weighed, at.weigh != nil)
+				hasMemory := slices.ContainsFunc([]rig.Figure{sessionBytes, kept, copies}, func(f rig.Figure) bool { return len(c.Of(client.name, f)) == 1 })
+				check.That(t, hasMemory == (at.memory != nil), "%s: got a sample of memory: %v, want %v", client.name, hasMemory, at.memory != nil)
 			}
 		})
 	}

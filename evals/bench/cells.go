@@ -25,7 +25,7 @@ func (c cell) String() string {
 // overHTTP reports whether a transport of a cell is HTTP.
 func overHTTP(transport string) bool { return transport != "pipe" && transport != "stdio" }
 
-// workload is what happens in a cell. Either do or weigh is set.
+// workload is what happens in a cell. Either do or memory is set.
 type workload struct {
 	name     string
 	bothEras bool
@@ -34,7 +34,7 @@ type workload struct {
 	do       func(context.Context, *subject) error // one operation
 	together int                                   // concurrent operations; 0 is one after the other
 
-	weigh func(context.Context, *subject) (rig.Sample, error) // measures memory
+	memory func(context.Context, *subject) (rig.Sample, error) // measures memory
 }
 
 var workloads = []workload{
@@ -45,9 +45,9 @@ var workloads = []workload{
 	{name: "10mib", do: callTool(mib10Tool)},
 	{name: "tools", do: listTools},
 	{name: "connect", bothEras: true, do: connectAndClose},
-	{name: "idle", bothEras: true, weigh: weighIdle},
-	{name: "kept", weigh: weighKept},
-	{name: "alive", weigh: weighAlive},
+	{name: "idle", bothEras: true, memory: idleMemory},
+	{name: "kept", memory: keptMemory},
+	{name: "alive", memory: aliveMemory},
 }
 
 // cells returns all cells.

@@ -10,7 +10,7 @@
 // method as text and answers with prepared bytes. Every answer is checked, so that failures are not measured.
 //
 // In the code, a cell is a workload over a transport in an era, a subject is one client in one cell, and a lab makes the
-// endpoints at which clients reach responders. Weighing means measuring memory.
+// endpoints at which clients reach responders.
 //
 // # Cells
 //
@@ -113,7 +113,7 @@ func comparison(l *lab) *rig.Comparison {
 	return c
 }
 
-// summary returns the CPU time of a client as a share of the floor's, or the memory of a cell that is weighed.
+// summary returns the CPU time of a client as a share of the floor's, or the memory in a cell that measures it.
 func summary(c *rig.Cell, client string) string {
 	if r := c.Ratios(client, baseline); len(r) > 0 {
 		return rig.Ratio(rig.Median(r))

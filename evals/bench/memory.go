@@ -18,21 +18,21 @@ import (
 	"github.com/mcpchain/mcpchain/evals/bench/rig"
 )
 
-// weighing names the cell and the client that a child process weighs.
-type weighing struct {
+// memoryTask names the cell and the client whose memory a child process measures.
+type memoryTask struct {
 	Cell, Client string
 	Address      string // URL of the HTTP responder
 	Sessions     int
 }
 
-// weighInChild measures the memory of a client in a process of its own: leftovers of others, such as
+// memoryInChild measures the memory of a client in a process of its own: leftovers of others, such as
 // pooled buffers and partly used spans of stacks, would hide or increase it.
-func (s *subject) weighInChild(ctx context.Context) (got rig.Sample, err error) {
-	what, err := json.Marshal(weighing{s.cell.String(), s.client.name, s.lab.address, s.lab.sessions})
+func (s *subject) memoryInChild(ctx context.Context) (got rig.Sample, err error) {
+	what, err := json.Marshal(memoryTask{s.cell.String(), s.client.name, s.lab.address, s.lab.sessions})
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, s.lab.self, weighOne, string(what))
+	cmd := exec.CommandContext(ctx, s.lab.self, measureMemory, string(what))
 	cmd.Env = append(os.Environ(), "GODEBUG=gcstoptheworld=1") // nothing changes during the measurement
 	out, err := cmd.Output()
 	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
@@ -45,23 +45,23 @@ func (s *subject) weighInChild(ctx context.Context) (got rig.Sample, err error) 
 	return got, err
 }
 
-// weighHere measures memory in this process and prints the sample.
-func weighHere(what []byte, out io.Writer) error {
-	var w weighing
-	if err := json.Unmarshal(what, &w); err != nil {
+// memoryHere measures memory in this process and prints the sample.
+func memoryHere(what []byte, out io.Writer) error {
+	var task memoryTask
+	if err := json.Unmarshal(what, &task); err != nil {
 		return err
 	}
-	l, err := newLab(w.Address)
+	l, err := newLab(task.Address)
 	if err != nil {
 		return err
 	}
-	l.sessions = w.Sessions
-	s := l.subject(w.Cell, w.Client)
+	l.sessions = task.Sessions
+	s := l.subject(task.Cell, task.Client)
 	ctx := context.Background()
 	if s.connection, err = s.another(ctx); err != nil {
 		return err
 	}
-	got, err := s.cell.weigh(ctx, s)
+	got, err := s.cell.memory(ctx, s)
 	err = errors.Join(err, s.close())
 	if err != nil {
 		return err
@@ -69,13 +69,13 @@ func weighHere(what []byte, out io.Writer) error {
 	return json.NewEncoder(out).Encode(got)
 }
 
-// weight is the memory after garbage collection.
-type weight struct {
+// holding is what this process holds after garbage collection.
+type holding struct {
 	heap, stacks int64 // bytes
 	goroutines   int
 }
 
-// Bounds of weighNow, which collects garbage until that frees no more.
+// Bounds of settle, which collects garbage until that frees no more.
 const (
 	mostCollections = 100
 	steady          = 4                    // collections in succession that free no more
@@ -83,29 +83,29 @@ const (
 	moment          = 2 * time.Millisecond // wait for goroutines that end
 )
 
-// weighNow collects garbage until the memory stops shrinking: collections shrink stacks and empty
-// pools step by step. The shared HTTP client's connections are closed first.
-func weighNow() weight {
+// settle collects garbage until the memory stops shrinking and no goroutine ends: collections shrink stacks and empty
+// pools step by step. It returns what is left. The shared HTTP client's connections are closed first.
+func settle() holding {
 	sharedClient.CloseIdleConnections()
-	var least weight
+	var left holding
 	for i, same := 0, 0; i < mostCollections && same < steady; i++ {
 		runtime.GC()
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
-		now := weight{int64(m.HeapAlloc), int64(m.StackInuse), runtime.NumGoroutine()}
-		if i == 0 || now.heap+now.stacks < least.heap+least.stacks-noise || now.goroutines < least.goroutines {
-			least, same = now, 0
+		now := holding{int64(m.HeapAlloc), int64(m.StackInuse), runtime.NumGoroutine()}
+		if i == 0 || now.heap+now.stacks < left.heap+left.stacks-noise || now.goroutines < left.goroutines {
+			left, same = now, 0
 		} else {
 			same++
 		}
 		time.Sleep(moment)
 	}
-	return least
+	return left
 }
 
-// weighIdle measures sessions after one call each. The responders have answered
+// idleMemory measures sessions after one call each. The responders have answered
 // before, so that they do not count.
-func weighIdle(ctx context.Context, s *subject) (_ rig.Sample, err error) {
+func idleMemory(ctx context.Context, s *subject) (_ rig.Sample, err error) {
 	n := s.lab.sessions
 	if overHTTP(s.cell.transport) {
 		n *= 10 // a session is as small as the noise of pooled buffers
@@ -120,7 +120,7 @@ func weighIdle(ctx context.Context, s *subject) (_ rig.Sample, err error) {
 			return nil, err
 		}
 	}
-	before := weighNow()
+	before := settle()
 	defer func() { err = errors.Join(err, closeAll(open)) }()
 	for _, place := range places {
 		c, err := s.client.dial(ctx, place)
@@ -132,7 +132,7 @@ func weighIdle(ctx context.Context, s *subject) (_ rig.Sample, err error) {
 			return nil, err
 		}
 	}
-	after := weighNow()
+	after := settle()
 	return rig.Sample{
 		sessionBytes: float64(after.heap+after.stacks-before.heap-before.stacks) / float64(n),
 		goroutines:   float64(after.goroutines-before.goroutines) / float64(n),
@@ -162,22 +162,22 @@ func closeAll(open []session) error {
 	return errors.Join(errs...)
 }
 
-// weighKept measures a session's heap after it has listed all tools, without the list.
-func weighKept(ctx context.Context, s *subject) (rig.Sample, error) {
+// keptMemory measures a session's heap after it has listed all tools, without the list.
+func keptMemory(ctx context.Context, s *subject) (rig.Sample, error) {
 	s.lab.pipe[s.cell.revision].pages() // are made now
 	if _, err := s.call(ctx, smallTool); err != nil {
 		return nil, err
 	}
-	before := weighNow()
+	before := settle()
 	if err := listTools(ctx, s); err != nil {
 		return nil, err
 	}
-	return rig.Sample{kept: float64(weighNow().heap - before.heap)}, nil
+	return rig.Sample{kept: float64(settle().heap - before.heap)}, nil
 }
 
-// weighAlive measures the memory of a large result while it is received: the largest heap at frequent
+// aliveMemory measures the memory of a large result while it is received: the largest heap at frequent
 // collections during three calls, less the heap before. The collections stop the world.
-func weighAlive(ctx context.Context, s *subject) (rig.Sample, error) {
+func aliveMemory(ctx context.Context, s *subject) (rig.Sample, error) {
 	s.lab.pipe[s.cell.revision].texts[mib10Tool]() // is made now
 	if _, err := s.call(ctx, smallTool); err != nil {
 		return nil, err
@@ -188,7 +188,7 @@ func weighAlive(ctx context.Context, s *subject) (rig.Sample, error) {
 		metrics.Read(live)
 		return live[0].Value.Uint64()
 	}
-	weighNow()
+	settle()
 	before := read()
 	var most uint64
 	stop := make(chan struct{})

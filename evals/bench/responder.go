@@ -84,9 +84,9 @@ func (a *answers) post(w http.ResponseWriter, r *http.Request, stream bool) {
 
 // First arguments that make this program a child process of the comparison.
 const (
-	respondStdio = "respond-stdio" // followed by the revision
-	respondHTTP  = "respond-http"
-	weighOne     = "weigh" // followed by a weighing as JSON
+	respondStdio  = "respond-stdio" // followed by the revision
+	respondHTTP   = "respond-http"
+	measureMemory = "memory" // followed by a memoryTask as JSON
 )
 
 // runRole runs the role of a child process if the arguments name one, and then does not return.
@@ -97,8 +97,8 @@ func runRole(args []string) {
 		err = newAnswers(args[2]).serve(os.Stdin, os.Stdout, 64<<10)
 	case len(args) == 2 && args[1] == respondHTTP:
 		err = respondOverHTTP(os.Stdin, os.Stdout)
-	case len(args) == 3 && args[1] == weighOne:
-		err = weighHere([]byte(args[2]), os.Stdout)
+	case len(args) == 3 && args[1] == measureMemory:
+		err = memoryHere([]byte(args[2]), os.Stdout)
 	default:
 		return
 	}

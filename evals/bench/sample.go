@@ -25,8 +25,8 @@ const eachDoes = 8
 // open prepares a client for a cell.
 func (l *lab) open(ctx context.Context, cellName, clientName string) (_ *rig.Subject, err error) {
 	s := l.subject(cellName, clientName)
-	if s.cell.weigh != nil {
-		return &rig.Subject{Weigh: s.weighInChild}, nil
+	if s.cell.memory != nil {
+		return &rig.Subject{Memory: s.memoryInChild}, nil
 	}
 	if s.connection, err = s.another(ctx); err != nil {
 		return nil, err

@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// Subject is a program in one cell, ready to be measured. Either Do or Weigh is set.
+// Subject is a program in one cell, ready to be measured. Either Do or Memory is set.
 type Subject struct {
 	// Do does n operations. What happens between Start and Stop of the meter counts.
 	Do    func(ctx context.Context, n int, m *Meter) error
 	Parts int // number of parts of an operation, to which the figures apply; 0: 1
 	Least int // minimum number of operations in a sample
 
-	// Weigh returns the only sample, of memory.
-	Weigh func(context.Context) (Sample, error)
+	// Memory returns the only sample, of memory.
+	Memory func(context.Context) (Sample, error)
 
 	Close func() error
 }
@@ -40,7 +40,7 @@ func (c *Comparison) Measure(ctx context.Context, s *Settings, name string) (_ *
 		switch {
 		case err != nil:
 			return nil, err
-		case e.Subject == nil || e.Weigh != nil:
+		case e.Subject == nil || e.Memory != nil:
 			continue
 		}
 		timed = append(timed, e)
@@ -62,13 +62,13 @@ func (c *Comparison) Measure(ctx context.Context, s *Settings, name string) (_ *
 	return cell, nil
 }
 
-// openEntrant opens a subject in a cell. A subject that is weighed gets its sample immediately.
+// openEntrant opens a subject in a cell. One whose memory is measured gets its sample immediately.
 func (c *Comparison) openEntrant(ctx context.Context, cell *Cell, subject string) (*entrant, error) {
 	s, err := c.Open(ctx, cell.Name, subject)
 	e := &entrant{cell: cell.Name, name: subject, Subject: s}
-	if err == nil && s != nil && s.Weigh != nil {
+	if err == nil && s != nil && s.Memory != nil {
 		var sample Sample
-		sample, err = s.Weigh(ctx)
+		sample, err = s.Memory(ctx)
 		cell.Add(subject, sample)
 	}
 	return e, e.nameError(err)
