@@ -27,7 +27,7 @@ func TestCallbacksAreForgotten(t *testing.T) {
 func TestNoProgressBeforeInitialized(t *testing.T) {
 	out := newOutbox(1 << 10)
 	v := check.Value(newView(HostContext{}, out))(t)
-	h := &handlers{opts: (*Options)(nil).withDefaults(), view: v, out: out}
+	h := &requests{opts: (*Options)(nil).withDefaults(), view: v, out: out}
 	v.greet(nil)
 	h.progress(json.RawMessage(`1`), mcp.Progress{Progress: 1})
 	check.Equal(t, "before", string(out.next()), "")

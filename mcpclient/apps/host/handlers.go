@@ -12,16 +12,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// handlers serve the view's requests, by the functions of the host and by the view's server.
-type handlers struct {
-	server Server
-	opts   *Options
-	view   *view
-	out    *outbox
-}
-
-// serveFunc serves a request. params is an object.
-type serveFunc func(h *handlers, ctx context.Context, params json.RawMessage) (any, error)
+// serveFunc serves a request, by the functions of the host or by the view's server. params is an object.
+type serveFunc func(r *requests, ctx context.Context, params json.RawMessage) (any, error)
 
 // schedule specifies when a request is served.
 type schedule int
@@ -40,21 +32,21 @@ type method struct {
 }
 
 var methods = map[string]method{
-	"ping":                    {when: immediate, serve: (*handlers).ping},
-	"ui/initialize":           {when: immediate, serve: (*handlers).initialize},
-	"ui/update-model-context": {when: inOrder, serve: (*handlers).updateModelContext},
-	"tools/list":              {serve: (*handlers).listTools},
-	"tools/call":              {serve: (*handlers).callTool},
-	"resources/read":          {serve: (*handlers).readResource},
-	"ui/open-link":            {serve: (*handlers).openLink, single: true},
-	"ui/message":              {serve: (*handlers).message, single: true},
-	"ui/request-display-mode": {serve: (*handlers).requestDisplayMode, single: true},
+	"ping":                    {when: immediate, serve: (*requests).ping},
+	"ui/initialize":           {when: immediate, serve: (*requests).initialize},
+	"ui/update-model-context": {when: inOrder, serve: (*requests).updateModelContext},
+	"tools/list":              {serve: (*requests).listTools},
+	"tools/call":              {serve: (*requests).callTool},
+	"resources/read":          {serve: (*requests).readResource},
+	"ui/open-link":            {serve: (*requests).openLink, single: true},
+	"ui/message":              {serve: (*requests).message, single: true},
+	"ui/request-display-mode": {serve: (*requests).requestDisplayMode, single: true},
 }
 
-func (*handlers) ping(context.Context, json.RawMessage) (any, error) { return struct{}{}, nil }
+func (*requests) ping(context.Context, json.RawMessage) (any, error) { return struct{}{}, nil }
 
 // initialize answers the handshake, and records the modes that the view supports.
-func (h *handlers) initialize(_ context.Context, params json.RawMessage) (any, error) {
+func (r *requests) initialize(_ context.Context, params json.RawMessage) (any, error) {
 	var p struct {
 		ProtocolVersion string             `json:"protocolVersion"`
 		AppInfo         mcp.Implementation `json:"appInfo"` // only its form is checked
@@ -67,16 +59,16 @@ func (h *handlers) initialize(_ context.Context, params json.RawMessage) (any, e
 	}
 	return map[string]any{
 		"protocolVersion":  protocol,
-		"hostInfo":         h.opts.Host,
-		"hostCapabilities": h.opts.capabilities(),
-		"hostContext":      h.view.greet(p.AppCapabilities.AvailableDisplayModes),
+		"hostInfo":         r.opts.Host,
+		"hostCapabilities": r.opts.capabilities(),
+		"hostContext":      r.view.greet(p.AppCapabilities.AvailableDisplayModes),
 	}, nil
 }
 
 // listTools answers with the tools that the view may call.
-func (h *handlers) listTools(context.Context, json.RawMessage) (any, error) {
+func (r *requests) listTools(context.Context, json.RawMessage) (any, error) {
 	tools := []*mcp.Tool{} // the server's own list stays unchanged
-	for _, tool := range h.server.Tools() {
+	for _, tool := range r.server.Tools() {
 		if forViews(tool) {
 			tools = append(tools, tool)
 		}
@@ -92,7 +84,7 @@ func forViews(tool *mcp.Tool) bool {
 
 // callTool passes a call on to the server of the view. "Host MUST reject tools/call requests
 // from apps for tools that don't include "app" in visibility."
-func (h *handlers) callTool(ctx context.Context, params json.RawMessage) (any, error) {
+func (r *requests) callTool(ctx context.Context, params json.RawMessage) (any, error) {
 	var p struct {
 		Name      string          `json:"name"`
 		Arguments json.RawMessage `json:"arguments"`
@@ -109,7 +101,7 @@ func (h *handlers) callTool(ctx context.Context, params json.RawMessage) (any, e
 	if !jsonrpc.IsObject(p.Arguments) {
 		return nil, errorf(mcp.CodeInvalidParams, "the arguments are not an object")
 	}
-	known := slices.ContainsFunc(h.server.Tools(), func(tool *mcp.Tool) bool { return tool.Name == p.Name && forViews(tool) })
+	known := slices.ContainsFunc(r.server.Tools(), func(tool *mcp.Tool) bool { return tool.Name == p.Name && forViews(tool) })
 	if !known {
 		return nil, errorf(mcp.CodeInvalidParams, "no such tool for views: %s", excerpt.CutAt(p.Name, 200))
 	}
@@ -118,9 +110,9 @@ func (h *handlers) callTool(ctx context.Context, params json.RawMessage) (any, e
 		if len(token) > maxID || !isID(token) {
 			return nil, errorf(mcp.CodeInvalidParams, "the progress token is not a string or number, or is over %d bytes", maxID)
 		}
-		opts = append(opts, mcpclient.WithProgress(func(p mcp.Progress) { h.progress(token, p) }))
+		opts = append(opts, mcpclient.WithProgress(func(p mcp.Progress) { r.progress(token, p) }))
 	}
-	return h.server.CallTool(ctx, p.Name, p.Arguments, opts...)
+	return r.server.CallTool(ctx, p.Name, p.Arguments, opts...)
 }
 
 // isID reports whether a value is a string or a number.
@@ -130,8 +122,8 @@ func isID(raw json.RawMessage) bool {
 
 // progress sends progress of a call to the view, unless many messages wait already, or the view is
 // not ready for notifications.
-func (h *handlers) progress(token json.RawMessage, p mcp.Progress) {
-	if _, ready := h.view.phase(); !ready {
+func (r *requests) progress(token json.RawMessage, p mcp.Progress) {
+	if _, ready := r.view.phase(); !ready {
 		return
 	}
 	params, err := jsonrpc.Marshal(struct {
@@ -143,17 +135,17 @@ func (h *handlers) progress(token json.RawMessage, p mcp.Progress) {
 	if err != nil {
 		return
 	}
-	h.out.sendWithin(jsonrpc.AppendNotification(nil, "notifications/progress", params), h.opts.Limits.Outgoing, maxWaiting)
+	r.out.sendWithin(jsonrpc.AppendNotification(nil, "notifications/progress", params), r.opts.Limits.Outgoing, maxWaiting)
 }
 
-func (h *handlers) readResource(ctx context.Context, params json.RawMessage) (any, error) {
+func (r *requests) readResource(ctx context.Context, params json.RawMessage) (any, error) {
 	var p struct {
 		URI string `json:"uri"`
 	}
 	if err := json.Unmarshal(params, &p); err != nil || p.URI == "" {
 		return nil, errorf(mcp.CodeInvalidParams, "want a uri")
 	}
-	res, err := h.server.ReadResource(ctx, p.URI)
+	res, err := r.server.ReadResource(ctx, p.URI)
 	if err != nil {
 		return nil, err
 	}

@@ -26,7 +26,7 @@ type inbox struct {
 	view     *view
 	calls    *callbacks
 	requests *requests
-	teardown *teardown
+	asked    *jsonrpc.Calls
 	ready    chan struct{} // closed when the view is ready
 	rate     rate          // of notifications
 }
@@ -55,7 +55,7 @@ func (i *inbox) receive() error {
 	case m.IsRequest():
 		i.requests.receive(m)
 	case m.IsResponse():
-		if !i.teardown.onResponse(m) {
+		if id, _, ok := m.IntID(); !ok || !i.asked.Resolve(id, m.Response()) {
 			i.log.warn("an answer to no request")
 		}
 	case len(raw) > maxNotification:

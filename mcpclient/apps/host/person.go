@@ -13,8 +13,8 @@ import (
 const maxURL = 8 << 10
 
 // openLink has the host open a URL, if it is well-formed.
-func (h *handlers) openLink(ctx context.Context, params json.RawMessage) (any, error) {
-	if h.opts.OpenLink == nil {
+func (r *requests) openLink(ctx context.Context, params json.RawMessage) (any, error) {
+	if r.opts.OpenLink == nil {
 		return nil, notOffered("ui/open-link")
 	}
 	var p struct {
@@ -23,12 +23,12 @@ func (h *handlers) openLink(ctx context.Context, params json.RawMessage) (any, e
 	if err := json.Unmarshal(params, &p); err != nil || len(p.URL) > maxURL || !inquiry.Visitable(p.URL) {
 		return nil, errorf(mcp.CodeInvalidParams, "Invalid URL")
 	}
-	return struct{}{}, h.opts.OpenLink(ctx, p.URL)
+	return struct{}{}, r.opts.OpenLink(ctx, p.URL)
 }
 
 // message passes a message of the view to the host.
-func (h *handlers) message(ctx context.Context, params json.RawMessage) (any, error) {
-	if h.opts.Message == nil {
+func (r *requests) message(ctx context.Context, params json.RawMessage) (any, error) {
+	if r.opts.Message == nil {
 		return nil, notOffered("ui/message")
 	}
 	var p struct {
@@ -42,7 +42,7 @@ func (h *handlers) message(ctx context.Context, params json.RawMessage) (any, er
 	if err != nil || len(content) == 0 {
 		return nil, errorf(mcp.CodeInvalidParams, "Invalid message format")
 	}
-	return struct{}{}, h.opts.Message(ctx, content)
+	return struct{}{}, r.opts.Message(ctx, content)
 }
 
 // blocks decodes content: one block, as in the specification, or a list, as the official
@@ -67,8 +67,8 @@ func blocks(raw json.RawMessage) ([]mcp.Content, error) {
 }
 
 // updateModelContext passes the context to the host.
-func (h *handlers) updateModelContext(_ context.Context, params json.RawMessage) (any, error) {
-	if h.opts.OnModelContext == nil {
+func (r *requests) updateModelContext(_ context.Context, params json.RawMessage) (any, error) {
+	if r.opts.OnModelContext == nil {
 		return nil, notOffered("ui/update-model-context")
 	}
 	var p struct {
@@ -86,27 +86,27 @@ func (h *handlers) updateModelContext(_ context.Context, params json.RawMessage)
 	if err != nil || p.StructuredContent != nil && !jsonrpc.IsObject(p.StructuredContent) {
 		return nil, errorf(mcp.CodeInvalidParams, "Invalid content format")
 	}
-	return struct{}{}, h.opts.OnModelContext(content, p.StructuredContent)
+	return struct{}{}, r.opts.OnModelContext(content, p.StructuredContent)
 }
 
 // requestDisplayMode has the host change the mode, and returns the resulting one.
-func (h *handlers) requestDisplayMode(ctx context.Context, params json.RawMessage) (any, error) {
+func (r *requests) requestDisplayMode(ctx context.Context, params json.RawMessage) (any, error) {
 	var p struct {
 		Mode string `json:"mode"`
 	}
 	if err := json.Unmarshal(params, &p); err != nil || p.Mode == "" {
 		return nil, errorf(mcp.CodeInvalidParams, "want a mode")
 	}
-	h.view.mu.Lock()
-	before, offered := h.view.context.DisplayMode, h.view.canShowLocked(p.Mode)
-	h.view.mu.Unlock()
-	if offered && p.Mode != before && h.opts.DisplayMode != nil {
-		shown, err := h.opts.DisplayMode(ctx, p.Mode)
+	r.view.mu.Lock()
+	before, offered := r.view.context.DisplayMode, r.view.canShowLocked(p.Mode)
+	r.view.mu.Unlock()
+	if offered && p.Mode != before && r.opts.DisplayMode != nil {
+		shown, err := r.opts.DisplayMode(ctx, p.Mode)
 		if err != nil {
-			h.opts.Logger.Warn("a display mode is not changed", "error", err)
+			r.opts.Logger.Warn("a display mode is not changed", "error", err)
 		} else {
-			h.view.setMode(shown)
+			r.view.setMode(shown)
 		}
 	}
-	return map[string]string{"mode": h.view.mode()}, nil
+	return map[string]string{"mode": r.view.mode()}, nil
 }

@@ -25,14 +25,14 @@ func errorf(code int, format string, args ...any) *mcp.RPCError {
 
 // requests admits requests of the view, serves them, and answers them.
 type requests struct {
-	life     context.Context // ends with the session
-	opts     *Options
-	log      *eventLog
-	view     *view
-	out      *outbox
-	calls    *callbacks
-	handlers *handlers
-	running  sync.WaitGroup // concurrent requests
+	life    context.Context // ends with the session
+	server  Server
+	opts    *Options
+	log     *eventLog
+	view    *view
+	out     *outbox
+	calls   *callbacks
+	running sync.WaitGroup // concurrent requests
 
 	rate rate // only the inbox uses it
 
@@ -102,7 +102,7 @@ func (r *requests) serve(ctx context.Context, method string, serve serveFunc, pa
 		return nil, errorf(mcp.CodeInvalidParams, "%v", err)
 	}
 	err = callHost(r.opts.Logger, method, func() (err error) {
-		result, err = serve(r.handlers, ctx, params)
+		result, err = serve(r, ctx, params)
 		return err
 	})
 	return result, err

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
@@ -27,9 +26,9 @@ type Session struct {
 	all   sync.WaitGroup // the goroutines that run code of the host
 	done  chan struct{}  // closed when all have returned
 
-	view     *view
-	out      *outbox
-	teardown *teardown
+	view  *view
+	out   *outbox
+	asked jsonrpc.Calls // the only request of the session: that the view end
 }
 
 // errClosed is the error of a session that was closed.
@@ -70,17 +69,15 @@ func open(ctx context.Context, conn transport.Conn, server Server, opts *Options
 	o.Logger.Info("session with a view", "csp", o.CSP, "permissions", o.Permissions)
 	s := &Session{opts: o, ready: make(chan struct{}), done: make(chan struct{}), view: v, out: out}
 	s.life, s.end = context.WithCancelCause(context.WithoutCancel(ctx))
-	s.teardown = &teardown{out: out, answered: make(chan struct{})}
 	calls := &callbacks{logger: o.Logger, called: make(chan struct{}, 1)}
 	log := &eventLog{logger: o.Logger}
 	requests := &requests{
-		life: s.life, opts: o, log: log, view: v, out: out, calls: calls,
-		handlers: &handlers{server: server, opts: o, view: v, out: out},
-		serving:  map[string]context.CancelFunc{}, busy: map[string]bool{},
+		life: s.life, server: server, opts: o, log: log, view: v, out: out, calls: calls,
+		serving: map[string]context.CancelFunc{}, busy: map[string]bool{},
 	}
 	in := &inbox{
 		conn: conn, opts: o, log: log, view: v, calls: calls,
-		requests: requests, teardown: s.teardown, ready: s.ready,
+		requests: requests, asked: &s.asked, ready: s.ready,
 	}
 	s.run(conn, in, calls)
 	return s, nil
@@ -88,7 +85,11 @@ func open(ctx context.Context, conn transport.Conn, server Server, opts *Options
 
 // run begins to send, to receive, and to call the functions of the host.
 func (s *Session) run(conn transport.Conn, in *inbox, calls *callbacks) {
-	s.ours.Go(func() { <-s.life.Done(); _ = conn.Close() })
+	s.ours.Go(func() {
+		<-s.life.Done()
+		s.asked.Close(s.Err())
+		_ = conn.Close()
+	})
 	late := time.AfterFunc(initializeTime, s.checkReady)
 	s.ours.Go(func() {
 		if err := s.out.write(s.life, conn); err != nil {
@@ -154,7 +155,7 @@ func (s *Session) Close(ctx context.Context, reason string) error {
 	switch first := ready && s.out.finish(); {
 	case s.Err() != nil:
 	case first:
-		if err = s.teardown.ask(ctx, s.life, reason); errors.Is(err, errClosed) || errors.Is(err, io.EOF) {
+		if err = s.teardown(ctx, reason); errors.Is(err, errClosed) || errors.Is(err, io.EOF) {
 			err = nil
 		}
 	case ready: // another call of Close has asked
@@ -171,19 +172,9 @@ func (s *Session) Close(ctx context.Context, reason string) error {
 	return nil
 }
 
-// teardown is the session's only request to its view: to end.
-type teardown struct {
-	out      *outbox
-	asked    atomic.Bool   // the view was asked, and has not answered
-	answered chan struct{} // closed when it has answered
-}
-
-// teardownID is the id of the request.
-const teardownID = 1
-
-// ask asks the view to end, and waits for its answer, which may be an error, until ctx or the life
-// of the session ends. It is called once.
-func (t *teardown) ask(ctx, life context.Context, reason string) error {
+// teardown asks the view to end, and waits for its answer, which may be an error, until ctx or the
+// session ends. It is called once.
+func (s *Session) teardown(ctx context.Context, reason string) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("view is not asked: %w", ctx.Err())
 	}
@@ -191,26 +182,15 @@ func (t *teardown) ask(ctx, life context.Context, reason string) error {
 	if err != nil {
 		return err
 	}
-	t.asked.Store(true)
-	message := append(jsonrpc.AppendRequest(nil, teardownID, "ui/resource-teardown"), `,"params":`...)
-	t.out.send(append(append(message, params...), '}'))
-	select {
-	case <-t.answered:
-		return nil
-	case <-life.Done():
-		return context.Cause(life)
-	case <-ctx.Done():
-		return fmt.Errorf("view does not answer: %w", ctx.Err())
+	call := new(jsonrpc.Call)
+	if err := s.asked.Start(call, 0); err != nil {
+		return err
 	}
-}
-
-// onResponse handles a response of the view. It returns false if the request was not sent or was
-// answered before.
-func (t *teardown) onResponse(m jsonrpc.Message) bool {
-	id, _, ok := m.IntID()
-	if !ok || id != teardownID || !t.asked.CompareAndSwap(true, false) {
-		return false
+	defer s.asked.Forget(call)
+	message := append(jsonrpc.AppendRequest(nil, call.ID, "ui/resource-teardown"), `,"params":`...)
+	s.out.send(append(append(message, params...), '}'))
+	if _, err = call.Wait(ctx, nil); err != nil && ctx.Err() != nil {
+		return fmt.Errorf("view does not answer: %w", err)
 	}
-	close(t.answered)
-	return true
+	return err
 }
