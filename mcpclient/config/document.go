@@ -151,7 +151,7 @@ func (d *decoder) sections(root *node) (all []section, err error) {
 // isServer reports whether an object looks like the entry of a server.
 func (n *node) isServer() bool {
 	return n.kind == kindObject && slices.ContainsFunc(n.members, func(m member) bool {
-		name := canonicalKey(m.key)
+		name := serverKeys.canonical(m.key)
 		return name == "command" && m.value.kind != kindObject || name == "url" && m.value.kind == kindString
 	})
 }

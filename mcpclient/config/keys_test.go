@@ -15,11 +15,11 @@ import (
 // The guide names every key and every alias.
 func TestKeysAreDocumented(t *testing.T) {
 	guide := string(check.Value(os.ReadFile("../../docs/mcp-json.md"))(t))
-	known := slices.Concat(knownKeys, foreignKeys, slices.Collect(maps.Keys(aliases)), slices.Collect(maps.Keys(unsupportedKeys)), slices.Collect(maps.Keys(unsupportedOAuth)))
+	known := slices.Concat(serverKeys.known, serverKeys.foreign, slices.Collect(maps.Keys(serverKeys.aliases)), slices.Collect(maps.Keys(serverKeys.unsupported)), slices.Collect(maps.Keys(oauthKeys.unsupported)))
 	for _, k := range known {
 		check.Contains(t, "docs/mcp-json.md", guide, "`"+k+"`")
 	}
-	check.That(t, slices.IsSorted(knownKeys), "got %v, want the keys sorted", knownKeys)
+	check.That(t, slices.IsSorted(serverKeys.known), "got %v, want the keys sorted", serverKeys.known)
 }
 
 // Each name of another program does what the known key does, and so does each value of "type".
@@ -30,7 +30,7 @@ func TestNamesOfOtherPrograms(t *testing.T) {
 	read := func(key, value string) Server {
 		t.Helper()
 		entry := ""
-		if canonicalKey(key) != "url" {
+		if serverKeys.canonical(key) != "url" {
 			entry = `, "url": "https://a.example"`
 		}
 		loader := Loader{AllowFilters: true, AllowSignIn: true}
@@ -38,7 +38,7 @@ func TestNamesOfOtherPrograms(t *testing.T) {
 		check.Require(t, err == nil && cfg[0].Err == nil, "%s: %v, %v", key, err, cfg)
 		return cfg[0]
 	}
-	for alias, key := range aliases {
+	for alias, key := range serverKeys.aliases {
 		value := values[key]
 		if value == "" {
 			t.Errorf("no value for %s", key)

@@ -96,7 +96,10 @@ func (s *settings) check(m member) {
 		s.noteMistake(m.line, s.key, "the name has a character that cannot be seen")
 	}
 	s.note(s.d.duplicate(m.value, s.key))
-	s.checkKeys(m.value.members)
+	s.checkKeys(&serverKeys, m.value.members)
+	if o, ok := s.node["oauth"]; ok && (o.value.kind == kindNull || o.value.isFalse()) {
+		delete(s.node, "oauth") // no sign-in, for any kind of server
+	}
 }
 
 // undialable is the transport of a server with a mistake.
