@@ -3,7 +3,6 @@ package ledger
 import (
 	"errors"
 	"fmt"
-	"reflect"
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -21,9 +20,6 @@ func Apply(s *State, r Entry) error {
 	}
 	if r.Seq != s.Seq+1 {
 		return fmt.Errorf("apply record %d: the state is at record %d", r.Seq, s.Seq)
-	}
-	if isNil(r.Change) {
-		return fmt.Errorf("apply record %d: there is no change", r.Seq)
 	}
 	if err := applyChange(s, r); err != nil {
 		return fmt.Errorf("apply record %d (%s): %w", r.Seq, kindOf(r.Change), err)
@@ -86,8 +82,6 @@ func (s *State) Add(at time.Time, changes ...Change) ([]run.Record, error) {
 	return records, nil
 }
 
-func isNil(c Change) bool { return c == nil || reflect.ValueOf(c).IsNil() }
-
 // applyChange applies a change to the run, and adds its spending.
 func applyChange(s *State, r Entry) error {
 	if err := checkAllowed(s, r.Change); err != nil {
@@ -130,9 +124,6 @@ func checkNested(s *State, c Change) error {
 			return errTooDeep
 		}
 		c = n.Record.Change
-		if isNil(c) {
-			return errors.New("record of the sub-agent has no change")
-		}
 	}
 	if o, ok := c.(*Opened); ok {
 		if q := s.findQuestion(o.Question.ID); q != nil {

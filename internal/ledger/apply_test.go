@@ -50,7 +50,6 @@ func nested(seq uint64, c ledger.Change) ledger.Change {
 
 // TestContradictions refuses every record that contradicts the state.
 func TestContradictions(t *testing.T) {
-	var none *ledger.Called
 	tooDeep := ledger.Change(&ledger.Woken{})
 	for range ledger.MaxDepth + 1 {
 		tooDeep = nested(1, tooDeep)
@@ -61,9 +60,6 @@ func TestContradictions(t *testing.T) {
 		change ledger.Change
 		want   string
 	}{
-		{"no change", begun, nil, "no change"},
-		{"a nil change", begun, none, "no change"},
-		{"a nil change of a sub-agent", child, nested(2, none), "no change"},
 		{"a second beginning", begun, begun[0], "1 records"},
 		{"another beginning", nil, &ledger.Called{}, "0 records"},
 		{"an unknown kind", begun, &ledger.Unknown{Kind: "dreamt"}, "later version"},

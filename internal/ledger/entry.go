@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"reflect"
 	"time"
@@ -108,9 +107,6 @@ func (r Entry) MarshalJSON() ([]byte, error) {
 
 // write encodes the entry, which may contain entries of sub-agents.
 func (r *Entry) write(e *jsontext.Encoder) error {
-	if r.Change == nil {
-		return errors.New("there is no change")
-	}
 	out := envelope[Change]{Seq: r.Seq, At: r.At, Kind: kindOf(r.Change), Data: r.Change}
 	if u, ok := r.Change.(*Unknown); ok {
 		out.V = u.V

@@ -48,7 +48,7 @@ func NewSnapshot(s *State) (*Noted, error) {
 
 // snapshotState returns the state in a change, or nil if it is not a snapshot.
 func snapshotState(c Change) json.RawMessage {
-	if n, ok := c.(*Noted); ok && n != nil {
+	if n, ok := c.(*Noted); ok {
 		return n.Snapshot
 	}
 	return nil
