@@ -58,7 +58,7 @@ var layers = []struct {
 	{"internal/kept", []string{"internal/excerpt", "github.com/go-json-experiment/json"}},
 	{"agent/internal/reminder", nil},
 	{"agent/internal/subject", nil},
-	{"agent/internal/media", nil},
+	{"agent/internal/media", []string{"agent/run"}},
 	{"adapter/profile", nil},
 	{"internal/schema/rewrite", []string{"adapter/profile", "internal/excerpt", "internal/schema"}},
 	{"internal/schema", []string{"internal/excerpt", "internal/jsonrpc", "internal/schema/tree", "github.com/kaptinlin/jsonschema"}},
@@ -107,7 +107,7 @@ var layers = []struct {
 	{"agent/storetest", []string{"agent/run", "internal/ledger", "github.com/go-json-experiment/json"}},
 	{"agent/temporal", []string{"agent", "internal/ledger", "go.temporal.io"}},
 	{"agent/internal/hostfail", []string{"agent/internal/convert", "agent/model", "agent/run", "internal/chat", "github.com/tmc/langchaingo"}},
-	{"agent/internal/convert", []string{"agent/model", "agent/run", "internal/jsonrpc", "github.com/tmc/langchaingo"}},
+	{"agent/internal/convert", []string{"agent/internal/media", "agent/model", "agent/run", "internal/jsonrpc", "github.com/tmc/langchaingo"}},
 	{"agent/anthropicmodel", []string{"adapter/profile", "agent/internal/convert", "agent/internal/hostfail", "github.com/tmc/langchaingo", "agent/model", "agent/run", "internal/chat", "internal/excerpt", "internal/jsonrpc"}},
 	{"agent/openaimodel", []string{"adapter/profile", "agent/internal/convert", "agent/internal/hostfail", "sampling", "internal/jsonrpc", "agent/model", "agent/run", "internal/chat", "github.com/tmc/langchaingo", "github.com/sashabaranov/go-openai"}},
 

@@ -41,11 +41,12 @@ func (e *engine) hasLimit(isLimit func(run.Limits) bool) bool {
 func isCostLimited(l run.Limits) bool     { return len(l.Cost) > 0 }
 func isSpendingLimited(l run.Limits) bool { return l.Tokens > 0 || len(l.Cost) > 0 }
 
-// Bounds of a reply if tokens or costs are limited.
+// Bounds if tokens or costs are limited.
 const (
 	defaultOutput = 8192
 	leastOutput   = 64  // with less, no call is made
 	lastAnswer    = 512 // reserved for the last answer, beyond what the call before it used
+	estimateError = 15  // percent that an estimate of [model.Tokens] may be too low
 )
 
 // allowance is what the limits leave for the output of a model call.
@@ -108,6 +109,18 @@ func (a account) awaitAllowanceLocked(input int64, final bool) (allowance, error
 			return allowed, a.engine.endError()
 		}
 	}
+}
+
+// inputTokens returns a cautious estimate of the input tokens of a call: the count or estimate for the
+// last call plus what was added since. Before the first call, and if the call has become shorter, it
+// is an estimate with its error added.
+func (d *dialog) inputTokens(q *model.Request) int64 {
+	size := callSize(q, &d.agent.info)
+	if last := d.rec.state.Last; last.Input > 0 && last.Size > 0 && size >= last.Size {
+		return last.Input + (size-last.Size+minTokenBytes-1)/minTokenBytes
+	}
+	estimate := model.Tokens(q, &d.agent.info)
+	return estimate + estimate*estimateError/100
 }
 
 // spendingLimit returns the limit that makes this call the last one, or [StopOutput].

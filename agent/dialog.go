@@ -239,7 +239,7 @@ func (d *dialog) recordReply(q *model.Request, r *reply, end *ModelEnd, final bo
 		Usage: r.usage, Repair: r.repair, Estimated: r.estimated,
 	}
 	if d.engine.hasLimit(isSpendingLimited) {
-		change.Size = d.callSize(q)
+		change.Size = callSize(q, &d.agent.info)
 	}
 	return d.rec.record([]Event{end}, change)
 }

@@ -5,13 +5,13 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/agent/internal/media"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/kept"
 	"github.com/mcpchain/mcpchain/internal/ledger"
@@ -172,7 +172,7 @@ func (t *tools) part(j *job, r *adapter.Result) run.Part {
 	}
 	for _, m := range r.Media {
 		if binary, ok := m.(llms.BinaryContent); ok {
-			p.Media = append(p.Media, run.Part{Type: partType(binary.MIMEType), MIMEType: binary.MIMEType, Data: binary.Data})
+			p.Media = append(p.Media, run.Part{Type: media.PartType(binary.MIMEType), MIMEType: binary.MIMEType, Data: binary.Data})
 		}
 	}
 	return p
@@ -188,17 +188,6 @@ func (t *tools) calledName(j *job) (name string) {
 		}
 	})
 	return name
-}
-
-// partType returns the type of the part that holds media of a MIME type.
-func partType(mimeType string) run.PartType {
-	switch kind, _, _ := strings.Cut(mimeType, "/"); kind {
-	case "image":
-		return run.PartImage
-	case "audio":
-		return run.PartAudio
-	}
-	return run.PartFile
 }
 
 // callKeys returns the idempotency keys for the calls of the model's next reply. If a run is

@@ -32,7 +32,7 @@ func (d *dialog) wrapOverflow(q *model.Request, stream *streamedReply, err error
 	if failed, ok := errors.AsType[*model.Error](err); !ok || failed.Kind != model.ErrorTooLong || stream.isShown() {
 		return err
 	}
-	return &overflowError{err, d.callSize(q)}
+	return &overflowError{err, callSize(q, &d.agent.info)}
 }
 
 // refit learns the model's window from its refusal, and shortens the history to fit, by the agent's

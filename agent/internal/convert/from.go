@@ -3,10 +3,10 @@ package convert
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	"github.com/tmc/langchaingo/llms"
 
+	"github.com/mcpchain/mcpchain/agent/internal/media"
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
@@ -83,7 +83,7 @@ func fromPart(p llms.ContentPart) (run.Part, error) {
 		}
 		return part, nil
 	case llms.BinaryContent:
-		return run.Part{Type: mediaType(p.MIMEType), MIMEType: p.MIMEType, Data: p.Data}, nil
+		return run.Part{Type: media.PartType(p.MIMEType), MIMEType: p.MIMEType, Data: p.Data}, nil
 	case llms.ToolCall:
 		if p.FunctionCall == nil {
 			return run.Part{Type: run.PartCall, ID: p.ID}, fmt.Errorf("tool call %q without a function", p.ID)
@@ -93,15 +93,4 @@ func fromPart(p llms.ContentPart) (run.Part, error) {
 		return run.Part{Type: run.PartResult, ID: p.ToolCallID, Name: p.Name, Text: p.Content}, nil
 	}
 	return run.Part{}, fmt.Errorf("content of type %T is not supported", p)
-}
-
-// mediaType returns the type of the part that holds media of a MIME type.
-func mediaType(mime string) run.PartType {
-	switch {
-	case strings.HasPrefix(mime, "image/"):
-		return run.PartImage
-	case strings.HasPrefix(mime, "audio/"):
-		return run.PartAudio
-	}
-	return run.PartFile
 }

@@ -24,7 +24,7 @@ func (r Rules) part(p *run.Part) llms.ContentPart {
 		}
 		return llms.TextContent{Text: p.Text}
 	case run.PartImage, run.PartAudio, run.PartFile:
-		return media(p)
+		return mediaContent(p)
 	case run.PartCall:
 		return llms.ToolCall{ID: p.ID, Type: "function", FunctionCall: &llms.FunctionCall{Name: plainName(p.Name), Arguments: object(p.Arguments)}}
 	case run.PartResult:
@@ -55,9 +55,9 @@ func object(arguments string) string {
 	return "{}"
 }
 
-// media converts an image, audio or a file. langchaingo has URLs only for images; other URLs
+// mediaContent converts an image, audio or a file. langchaingo has URLs only for images; other URLs
 // become a note.
-func media(p *run.Part) llms.ContentPart {
+func mediaContent(p *run.Part) llms.ContentPart {
 	if p.Data == nil && p.URL != "" {
 		if p.Type != run.PartImage {
 			return llms.TextContent{Text: fmt.Sprintf("[%s at %s]", p.MIMEType, p.URL)}

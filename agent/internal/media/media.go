@@ -1,5 +1,22 @@
-// Package media says which media a model accepts, and what they cost it.
+// Package media says what media are in a message, which of them a model accepts, and what they cost it.
 package media
+
+import (
+	"strings"
+
+	"github.com/mcpchain/mcpchain/agent/run"
+)
+
+// PartType returns the type of the part that holds media of a MIME type.
+func PartType(mimeType string) run.PartType {
+	switch {
+	case strings.HasPrefix(mimeType, "image/"):
+		return run.PartImage
+	case strings.HasPrefix(mimeType, "audio/"):
+		return run.PartAudio
+	}
+	return run.PartFile
+}
 
 // Accepts reports whether a model accepts media of a MIME type. accepts is the Media of the model's Info; nil means
 // images of the usual types.
