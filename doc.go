@@ -19,7 +19,7 @@
 //   - [github.com/mcpchain/mcpchain/agent], a model that uses tools until it has an answer;
 //     its runs wait for people and survive their process
 //
-// Start from a program under examples: examples/quickstart is the smallest, examples/chatbot holds a
+// Start from a program under examples: examples/quickstart is the smallest, examples/agent holds a
 // conversation. The program cmd/mcpchain is a terminal chat, a web page for several people, a
 // service, and an inspector of servers. README.md of the repository links the guides, such as
 // docs/agent.md, docs/adapter.md, docs/sampling.md and docs/mcp-json.md.

@@ -5,7 +5,7 @@
 //	…
 //	result, err := a.Run(ctx, agent.Text("What is on my calendar?"))
 //
-// The guide is docs/agent.md of the repository, and examples/chatbot is a program.
+// The guide is docs/agent.md of the repository, and examples/agent is a program.
 //
 // # Runs
 //

@@ -21,7 +21,7 @@ const (
 	maxReturn = 1024 // pages that one deletion returns; 4 MiB at the usual page size
 )
 
-// returnPages returns free pages of the file to the file system. A file that had other tables before keeps them.
+// returnPages returns free pages of the file to the file system. A file of an early version keeps them.
 func (t *tx) returnPages(ctx context.Context) error {
 	if t.d.remote {
 		return nil

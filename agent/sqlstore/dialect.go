@@ -34,7 +34,7 @@ type dialect struct {
 	isolation sql.IsolationLevel // for transactions that write
 	lockFile  string             // takes the lock of the file
 	lockRows  string             // appended to a SELECT: locks the rows
-	alone     string             // locks out others that create the tables; "": lockFile does
+	alone     string             // locks out other migrations; "": lockFile does
 	clock     string             // a query for the time in nanoseconds; "": the clock of the process
 
 	text     string // type of text that is ordered by its bytes

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -17,8 +18,14 @@ func (s *database) Load(ctx context.Context, key run.Key) (*record.Log, error) {
 	return s.loadBy(ctx, key, selectLog)
 }
 
+// LoadCurrent implements [record.Store]. It reads the records from the last snapshot on, and
+// all of them if these are damaged or not complete.
 func (s *database) LoadCurrent(ctx context.Context, key run.Key) (*record.Log, error) {
-	return s.loadBy(ctx, key, selectCurrent)
+	log, err := s.loadBy(ctx, key, selectCurrent)
+	if errors.Is(err, record.ErrCorrupt) { // a program of version 1 has written the head
+		return s.Load(ctx, key)
+	}
+	return log, err
 }
 
 func (s *database) loadBy(ctx context.Context, key run.Key, statement string) (*record.Log, error) {

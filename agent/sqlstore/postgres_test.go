@@ -181,14 +181,29 @@ func TestPostgresUpdatesInPlace(t *testing.T) {
 	}
 }
 
-// TestLaterStatus lists runs with a status that only a later version knows.
-func TestLaterStatus(t *testing.T) {
+// TestMigrationOfLists lists a run that version 3 has created, also after version 3 has continued it.
+func TestMigrationOfLists(t *testing.T) {
 	databases(t, func(t *testing.T, j job) {
-		store, db := j.open(t)
-		create(t, store, run.Key{ID: "a"})
-		create(t, store, run.Key{ID: "b"})
-		execute(t, db, `UPDATE mcpchain_runs SET status = 'of a later version', updated = updated + 1 WHERE id = 'b'`)
-		check.Same(t, "all", ids(t, store, record.Query{}), []string{"b", "a"})
+		old, db := j.open(t)
+		create(t, old, run.Key{ID: "a"})
+		create(t, old, run.Key{ID: "b"})
+		execute(t, db, `DROP TABLE mcpchain_wishes`, `DROP INDEX mcpchain_runs_by_status`, `DROP INDEX mcpchain_runs_of_tenant_by_status`, `ALTER TABLE mcpchain_runs DROP COLUMN placed`,
+			`CREATE INDEX mcpchain_runs_of_tenant ON mcpchain_runs (tenant, updated DESC, id)`,
+			`CREATE INDEX mcpchain_runs_of_all ON mcpchain_runs (updated DESC, tenant, id)`,
+			`CREATE INDEX mcpchain_runs_running ON mcpchain_runs (num) WHERE status = 'running'`,
+			`UPDATE mcpchain_schema SET version = 3`)
+		store, _ := j.open(t)
+		lists := func(what string, q record.Query, want ...string) {
+			t.Helper()
+			check.Same(t, what, ids(t, store, q), want)
+		}
+		lists("all", record.Query{AllTenants: true}, "a", "b")
+		execute(t, db, `UPDATE mcpchain_runs SET status = 'waiting', updated = updated + 1 WHERE id = 'b'`)
+		lists("after an old program", record.Query{}, "b", "a")
+		lists("that wait", record.Query{Status: run.StatusWaiting}, "b")
+		lists("that wait, before", record.Query{Status: run.StatusWaiting, ChangedBefore: time.Unix(0, 0)})
+		execute(t, db, `UPDATE mcpchain_runs SET status = 'of a later version', updated = updated + 2 WHERE id = 'a'`)
+		lists("of any status", record.Query{}, "a", "b")
 	})
 }
 

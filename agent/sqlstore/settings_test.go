@@ -5,7 +5,6 @@ package sqlstore_test
 import (
 	"context"
 	"database/sql"
-	"fmt"
 	"testing"
 	"time"
 
@@ -65,16 +64,16 @@ func TestSyncs(t *testing.T) {
 	check.Equal(t, "journal mode", value[string](t, db, "PRAGMA journal_mode"), "wal")
 }
 
-// TestTables lets stores create the tables once, and refuses tables of other versions.
+// TestTables lets stores create the tables once, and an older program refuse newer tables.
 func TestTables(t *testing.T) {
 	databases(t, func(t *testing.T, j job) {
 		_, db := j.open(t)
 		check.Must(t, check.Err(j.store(t.Context(), db)))
 		check.Equal(t, "versions", value[int](t, db, "SELECT count(*) FROM mcpchain_schema"), 1)
-		for version, want := range map[int]string{99: "version 99, and this program knows version 5; use a newer", 4: "version 4, which only a development"} {
-			execute(t, db, fmt.Sprint("UPDATE mcpchain_schema SET version = ", version))
-			check.Text(t, check.Err(j.store(t.Context(), db)), want)
-		}
+		execute(t, db, "UPDATE mcpchain_schema SET version = 99")
+		_, err := j.store(t.Context(), db)
+		check.Text(t, err, "version 99")
+		check.Text(t, err, "up to 5")
 	})
 }
 

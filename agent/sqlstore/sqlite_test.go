@@ -5,8 +5,10 @@ package sqlstore_test
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"os"
 	"path/filepath"
 	"strings"
@@ -141,6 +143,29 @@ func TestDeleteAfterTheClockWasSetBack(t *testing.T) {
 		check.NoError(t, store.Delete(t.Context(), key))
 		check.Equal(t, "wait", time.Since(start), 0)
 	})
+}
+
+// TestTwoVersions lets a program of version 1, which knows neither snapshots nor the duration
+// of leases, write to the tables of this one.
+func TestTwoVersions(t *testing.T) {
+	store, db := inSQLite(t).open(t)
+	key := run.Key{ID: "r"}
+	d, lease := create(t, store, key)
+	check.Must(t, d.Append(t.Context(), store, lease, check.Value(ledger.NewSnapshot(d.State))(t)))
+	data := d.Add(notes("b", 1)...)[0].JSON
+	old := d.Head()
+	old.Snapshot = 0
+	head := check.Value(json.Marshal(old))(t)
+	execute(t, db, fmt.Sprintf(`UPDATE mcpchain_runs SET agent = '', status = 'running', updated = 1, due = 1, seq = 3, head = '%s', answers = 0 WHERE id = 'r' AND seq = 2`, head),
+		fmt.Sprintf(`INSERT INTO mcpchain_records (run, seq, sum, data) SELECT num, 3, %d, '%s' FROM mcpchain_runs`, crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli)), data),
+		`UPDATE mcpchain_runs SET held = 1 WHERE id = 'r'`)
+	log := check.Value(store.LoadCurrent(t.Context(), key))(t)
+	got, err := ledger.StateOf(log.Records)
+	check.That(t, err == nil && got.Seq == 3 && got.Snapshot == 2, "got %+v, %v, want the state at record 3", got, err)
+	lease = check.Value(store.Acquire(t.Context(), key, record.Holder{TTL: time.Hour}))(t)
+	check.Must(t, d.Append(t.Context(), store, lease, notes("c", 1)...))
+	log, err = store.LoadCurrent(t.Context(), key)
+	check.That(t, err == nil && len(log.Records) == 3, "got %d records, %v, want those from the snapshot on", len(log.Records), err)
 }
 
 // TestWriteAheadLogIsCut writes much, and checks that the log becomes short when it restarts.

@@ -32,8 +32,8 @@ type database struct {
 	pageSize int // how many runs List reads at once
 }
 
-// OpenSQLite returns the store in a database of SQLite, and creates its tables if they are
-// missing. The database stays the caller's, who closes it after the last use of the store. The error says
+// OpenSQLite returns the store in a database of SQLite, and creates its tables or brings them up to
+// date. The database stays the caller's, who closes it after the last use of the store. The error says
 // what is lost if settings of the database allow it to lose commits.
 func OpenSQLite(ctx context.Context, db *sql.DB) (Store, error) { return open(ctx, db, sqlite) }
 
@@ -46,7 +46,7 @@ func open(ctx context.Context, db *sql.DB, d *dialect) (Store, error) {
 	if err := s.withReader(ctx, func(q querier) error { return d.configure(ctx, q) }); err != nil {
 		return nil, fmt.Errorf("open SQL store in %s: %w", d.name, err)
 	}
-	if err := s.makeTables(ctx); err != nil {
+	if err := s.migrate(ctx); err != nil {
 		return nil, fmt.Errorf("open SQL store in %s: make its tables: %w", d.name, err)
 	}
 	return s, nil

@@ -142,6 +142,11 @@ func (o *Options) check(suites []*suite.Suite) error {
 		if err := s.Check(); err != nil {
 			return fmt.Errorf("suite %q: %w", s.Name, err)
 		}
+		for label, server := range s.Servers {
+			if o.Model.Servers && server.URL != "" {
+				return fmt.Errorf("suite %q: server %q has a URL: such servers are not recorded", s.Name, label)
+			}
+		}
 	}
 	return nil
 }

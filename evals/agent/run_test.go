@@ -204,18 +204,49 @@ func TestKilledRunner(t *testing.T) {
 // asServer is set in a process that is an MCP server over its standard input and output.
 const asServer = "MCPCHAIN_EVALS_TEST_SERVER"
 
-// serveDesk greets people.
+// serveDesk greets people, and asks them for their names. GREETED is a file for what was said.
 func serveDesk(ctx context.Context) error {
 	s := sdk.NewServer(&sdk.Implementation{Name: "desk", Version: "1"}, nil)
 	s.AddTool(&sdk.Tool{Name: "greet", Description: "Greets a person.",
 		InputSchema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}}}`)}, greet)
+	s.AddTool(&sdk.Tool{Name: "welcome", Description: "Asks for a name, and greets.", InputSchema: json.RawMessage(`{"type":"object"}`)}, welcome)
 	return s.Run(ctx, &sdk.StdioTransport{})
 }
 
-func greet(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+func greet(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 	var in struct{ Name string }
 	if err := json.Unmarshal(r.Params.Arguments, &in); err != nil {
 		return nil, err
 	}
-	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "Hello " + in.Name}}}, nil
+	if token := r.Params.GetProgressToken(); token != nil {
+		if err := r.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: token, Progress: 1}); err != nil {
+			return nil, err
+		}
+	}
+	return said("Hello " + in.Name)
+}
+
+func welcome(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+	answer, err := r.Session.Elicit(ctx, &sdk.ElicitParams{
+		Mode: "form", Message: "Your name?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}`),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return said(fmt.Sprint("Hello ", answer.Content["name"]))
+}
+
+// said returns a text, and appends it to the file GREETED, if there is one.
+func said(text string) (*sdk.CallToolResult, error) {
+	if name := os.Getenv("GREETED"); name != "" {
+		f, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		if _, err := f.WriteString(text + "\n"); err != nil {
+			return nil, err
+		}
+	}
+	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}}, nil
 }

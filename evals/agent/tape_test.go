@@ -25,11 +25,11 @@ const taped = `
 name: taped
 servers:
   bank: {inprocess: bank, seed: {Ada: 100, Alan: 0}}
-  stub: {inprocess: stub, env: {LOOK_TOKEN: open-sesame-now}, seed: {look: {description: Looks a word up., inputSchema: {type: object}, result: "found\nsk-proj-0123456789abcdef"}}}
+  stub: {inprocess: stub, seed: {look: {description: Looks a word up., inputSchema: {type: object}, result: "found\nsk-proj-0123456789abcdef"}}}
 tasks:
   - id: secrets
     servers: [stub]
-    prompt: My key is sk-abcdefghijklmnop1234, my word is xyzzy42plugh, and my token open-sesame-now.
+    prompt: My key is sk-abcdefghijklmnop1234, and my word is xyzzy42plugh.
     script: [{calls: [{tool: look, args: {}}]}, {say: I found xyzzy42plugh.}]
     expect: {answer: {contains: [found]}}
   - id: twice
@@ -72,7 +72,7 @@ func TestRecordedModel(t *testing.T) {
 }
 
 func hasSecret(text string) bool {
-	return strings.Contains(text, "sk-") || strings.Contains(text, "xyzzy42") || strings.Contains(text, "sesame")
+	return strings.Contains(text, "sk-") || strings.Contains(text, "xyzzy42")
 }
 
 func noSecrets(t *testing.T, dir string) {
@@ -133,6 +133,55 @@ func TestCassettes(t *testing.T) {
 	}{"another model": {other, s}, "another version": {one, &changed}, "nothing": {play(t.TempDir()), s}} {
 		check.Fails(t, check.Err(c.spec.Open([]*suite.Suite{c.suite})), what)
 	}
+}
+
+// served is a task with a server that is a process: it reports progress, asks the person, and keeps a file.
+func served(command string) string {
+	return fmt.Sprintf(`
+name: served
+servers: {desk: {command: [%q], era: legacy, env: {%s: "1", GREETED: "${DIR}/greeted", DESK_TOKEN: open-sesame-42}}}
+tasks:
+  - id: greet
+    prompt: Greet Ada and me. The token is open-sesame-42.
+    people: {forms: [{action: accept, content: {name: Grace}}]}
+    script:
+      - calls: [{tool: greet, args: {name: Ada}}]
+      - {sees: [Hello Ada], calls: [{tool: welcome, args: {}}]}
+      - {sees: [Hello Grace], say: Hello}
+    expect: {answer: {exact: Hello}, state: [{file: greeted, text: "Hello Ada\nHello Grace\n"}]}
+`, command, asServer)
+}
+
+// A server that is recorded is not started when it is played. A message that it lacks is a miss.
+func TestRecordedServers(t *testing.T) {
+	self := check.Value(os.Executable())(t)
+	live := endpoint(t, served(self))
+	live.Cassette, live.Record = t.TempDir(), true
+	recorded := run(t, served(self), live)["greet"]
+	offline := play(live.Cassette)
+	offline.Servers = true
+	played := run(t, served("/nonexistent/server"), offline)["greet"]
+	check.Require(t, recorded.Outcome == results.Pass && played.Outcome == results.Pass,
+		"got %s: %s; and %s: %s", recorded.Outcome, recorded.Reason, played.Outcome, played.Reason)
+	recorded.SuiteHash = played.SuiteHash // the command differs
+	check.Same(t, "played", same(t, played), same(t, recorded))
+	name := filepath.Join(live.Cassette, "served", "greet.0.jsonl")
+	data, err := os.ReadFile(name)
+	check.That(t, err == nil && !strings.Contains(string(data), "sesame"), "the tape has a secret, %v: %s", err, data)
+	extra := `{"server":{"label":"desk","connection":1,"sent":true,"body":{"jsonrpc":"2.0","id":99,"method":"tools/call","params":{"name":"greet"}}}}` + "\n"
+	for what, c := range map[string]struct{ tape, want string }{
+		"another argument": {strings.ReplaceAll(string(data), `"arguments":{"name":"Ada"}`, `"arguments":{"name":"Eve"}`), `server "desk", connection 1, tools/call: line`},
+		"one call more":    {string(data) + extra, "a recorded call was not made"},
+	} {
+		err := os.WriteFile(name, []byte(c.tape), 0o600)
+		check.Require(t, err == nil && c.tape != string(data), "%v", err)
+		if l := run(t, served("/nonexistent/server"), offline)["greet"]; l.Outcome != results.Void || !strings.Contains(l.Reason, c.want) || !strings.Contains(l.Reason, `task "greet"`) {
+			t.Errorf("%s: got %s: %s, want %q", what, l.Outcome, l.Reason, c.want)
+		}
+	}
+	remote := strings.Replace(served(self), "command: ["+fmt.Sprintf("%q", self)+"]", "url: http://localhost:1/mcp", 1)
+	s := check.Value(suite.Parse([]byte(remote)))(t)
+	check.Text(t, Run(t.Context(), []*suite.Suite{s}, &Options{Model: offline}), "has a URL")
 }
 
 // A model with a price has a cost, also when it is played. Without prices there is no cost.

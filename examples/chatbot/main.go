@@ -3,8 +3,7 @@
 //
 //	OPENAI_MODEL=gpt-5 go run ./examples/chatbot mcp.json
 //
-// OPENAI_API_KEY is the key; OPENAI_BASE_URL names another host than OpenAI. Use ANTHROPIC_MODEL
-// and ANTHROPIC_API_KEY for Claude. Ctrl-C stops the reply, and at the prompt the program.
+// Ctrl-C stops the reply, and at the prompt the program. See examples/agent for the variables of other models.
 package main
 
 import (

@@ -28,9 +28,10 @@ type Spec struct {
 	Endpoint models.Model `json:"endpoint"`
 
 	// Cassette is the directory to which models are recorded, and from which recorded ones are
-	// played.
+	// played. Servers that trials reach by Command or Dial are recorded, too.
 	Cassette string `json:"cassette,omitempty"`
 	Record   bool   `json:"record,omitempty"`
+	Servers  bool   `json:"servers,omitempty"` // also play the servers, in the mode recorded
 
 	Tape string    `json:"tape,omitempty"` // hash of the cassette's content, see [Spec.Open]
 	Info tape.Info `json:"info,omitzero"`  // info of a recorded model
@@ -58,6 +59,8 @@ func (s Spec) Check() error {
 		return errors.New("a live model has a name")
 	case s.Record && !asks:
 		return errors.New("only a model that is asked can be recorded")
+	case s.Servers && s.Mode != results.Recorded:
+		return errors.New("recorded servers go with a recorded model")
 	case (s.Mode == results.Recorded || s.Record) && s.Cassette == "":
 		return errors.New("a recorded model has a directory of cassettes")
 	}

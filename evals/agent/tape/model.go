@@ -105,5 +105,5 @@ func (m *tapedModel) reply(ctx context.Context, r *llm.Request) (*llm.Response, 
 	if err != nil {
 		return nil, err
 	}
-	return reply, m.tape.Keep(&Reply{Turn: turn, Request: request, Reply: recorded})
+	return reply, m.tape.Keep(Line{Reply: &Reply{Turn: turn, Request: request, Reply: recorded}})
 }

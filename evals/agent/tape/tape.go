@@ -1,8 +1,9 @@
-// Package tape records and plays the replies of the model of a trial.
+// Package tape records and plays the messages of the model and the servers of a trial.
 //
 // A cassette is a directory: cassette.json describes it, and each trial has a file of JSON lines, its tape. Playing is
-// strict: each request must equal the recorded one, except for secrets, which are never recorded, and for the times of
-// messages.
+// strict: each request must equal the recorded one, except for secrets, which are never recorded, and for what differs
+// each time: ids, keys and tokens of calls, and times of messages. Pings and notifications to a server are not
+// compared.
 package tape
 
 import (
@@ -12,17 +13,21 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"slices"
+	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/mcpchain/mcpchain/adapter"
 )
 
 // ErrMiss matches errors of a tape that lacks a needed line.
 var ErrMiss = errors.New("the cassette lacks it")
 
-// line is a line of a tape.
-type line struct {
-	Reply *Reply `json:"model,omitempty"`
+// Line is a line of a tape: exactly one of its fields is set.
+type Line struct {
+	Reply   *Reply            `json:"model,omitempty"`
+	Message *Message          `json:"server,omitempty"`
+	Files   map[string]string `json:"files,omitempty"` // files of the servers, at the end
 }
 
 // Reply is a model's reply to a request.
@@ -32,25 +37,42 @@ type Reply struct {
 	Reply   json.RawMessage `json:"reply"`
 }
 
-// Tape holds the replies of one trial. Its methods may be called concurrently.
+// Message is a message between the client and a server, or the end of their connection.
+type Message struct {
+	Server     string          `json:"label"`
+	Connection int             `json:"connection"` // starts at 1
+	Sent       bool            `json:"sent,omitempty"`
+	Body       json.RawMessage `json:"body,omitempty"`
+	End        string          `json:"end,omitempty"` // error of a connection that the client did not close
+}
+
+// Tape holds the messages and replies of one trial. Its methods may be called concurrently.
 type Tape struct {
 	task   string
 	file   string
 	filter *Filter
 
-	mu      sync.Mutex // guards the following fields
-	replies []*Reply   // those to play, without those that were played
-	miss    error      // the first miss
+	mu          sync.Mutex     // guards the following fields
+	lines       []Line         // lines to play
+	played      map[int]bool   // indexes of lines that were played
+	connections map[string]int // number so far, by server
+	miss        error          // the first miss
 }
 
 // Recorder returns a tape that appends to a file.
 func Recorder(task, file string, filter *Filter) *Tape {
-	return &Tape{task: task, file: file, filter: filter}
+	return &Tape{task: task, file: file, filter: filter, connections: map[string]int{}}
 }
 
 // Player returns a tape that plays a file.
 func Player(task, file string, filter *Filter) (*Tape, error) {
-	t := &Tape{task: task, file: file, filter: filter}
+	t := &Tape{
+		task:        task,
+		file:        file,
+		filter:      filter,
+		played:      map[int]bool{},
+		connections: map[string]int{},
+	}
 	data, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%w: task %q: there is no file %s", ErrMiss, task, file)
@@ -59,13 +81,11 @@ func Player(task, file string, filter *Filter) (*Tape, error) {
 		return nil, err
 	}
 	for text := range bytes.Lines(data) {
-		var l line
+		var l Line
 		if err := json.Unmarshal(text, &l); err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}
-		if l.Reply != nil {
-			t.replies = append(t.replies, l.Reply)
-		}
+		t.lines = append(t.lines, l)
 	}
 	return t, nil
 }
@@ -77,9 +97,9 @@ func (t *Tape) Err() error {
 	return t.miss
 }
 
-// Keep appends a reply to the file, without secrets.
-func (t *Tape) Keep(r *Reply) error {
-	data, err := json.Marshal(line{r})
+// Keep appends a line to the file, without secrets.
+func (t *Tape) Keep(l Line) error {
+	data, err := json.Marshal(l)
 	if err != nil {
 		return err
 	}
@@ -97,12 +117,13 @@ func (t *Tape) Replay(turn int, request json.RawMessage) (json.RawMessage, error
 	defer t.mu.Unlock()
 	asked := t.filter.JSON(request)
 	var similar json.RawMessage
-	for i, r := range t.replies {
-		if r.Turn != turn {
+	for i, l := range t.lines {
+		r := l.Reply
+		if r == nil || r.Turn != turn || t.played[i] {
 			continue
 		}
 		if sameJSON(r.Request, asked) {
-			t.replies = slices.Delete(t.replies, i, i+1)
+			t.played[i] = true
 			return r.Reply, nil
 		}
 		similar = r.Request
@@ -121,6 +142,26 @@ func (t *Tape) missErrorLocked(place string, similar, asked json.RawMessage) err
 		t.miss = err
 	}
 	return err
+}
+
+// KeepFiles records the files of the servers at the end.
+func (t *Tape) KeepFiles(files map[string]string) error { return t.Keep(Line{Files: files}) }
+
+// Files returns the files of the servers at the end. It is a miss if a recorded tool call was
+// not made.
+func (t *Tape) Files() (map[string]string, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	files := map[string]string{}
+	for i, l := range t.lines {
+		if l.Files != nil {
+			files = l.Files
+		}
+		if m := l.Message; m != nil && m.Sent && envelopeOf(m.Body).Method == "tools/call" && !t.played[i] {
+			return nil, t.missErrorLocked("server "+strconv.Quote(m.Server)+": a recorded call was not made", m.Body, json.RawMessage("null"))
+		}
+	}
+	return files, nil
 }
 
 // sameJSON reports whether two texts are the same JSON apart from white space.
@@ -149,4 +190,52 @@ func difference(recorded, asked json.RawMessage) string {
 		}
 	}
 	return "the request differs in white space"
+}
+
+// envelope holds the members that tell requests, notifications and answers apart.
+type envelope struct {
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+}
+
+func envelopeOf(message []byte) (e envelope) {
+	_ = json.Unmarshal(message, &e) // without an error: other text has neither member
+	return e
+}
+
+// comparableRequest returns a request without what differs in each connection: its id, and the tokens and keys of a
+// call. An answer keeps the id, which the server assigned.
+func comparableRequest(message json.RawMessage) json.RawMessage {
+	m := decode(message)
+	if m["method"] != nil {
+		delete(m, "id")
+	}
+	if params, ok := m["params"].(map[string]any); ok {
+		if meta, ok := params["_meta"].(map[string]any); ok {
+			for _, name := range []string{"progressToken", adapter.IdempotencyKeyMeta, "traceparent"} {
+				delete(meta, name)
+			}
+			if len(meta) == 0 {
+				delete(params, "_meta")
+			}
+		}
+	}
+	return encode(m)
+}
+
+// decode decodes an object and keeps the text of its numbers. It returns nil for other text.
+func decode(object []byte) (m map[string]any) {
+	d := json.NewDecoder(bytes.NewReader(object))
+	d.UseNumber()
+	_ = d.Decode(&m)
+	return m
+}
+
+// encode encodes an object that was decoded.
+func encode(object any) []byte {
+	data, err := json.Marshal(object)
+	if err != nil {
+		panic(err)
+	}
+	return data
 }

@@ -116,11 +116,8 @@ func (p *player) server(ctx context.Context, label string) (*adapter.Server, err
 	case "modern":
 		as.Revision = mcp.Revision20260728
 	}
-	transport, end, err := p.dial(ctx, label, s)
-	if err == nil && end != nil {
-		p.closes = append(p.closes, end)
-	}
-	as.Transport = transport
+	var err error
+	as.Transport, err = p.dial(ctx, label, s)
 	return &as, err
 }
 
@@ -146,8 +143,24 @@ func (p *player) options() *adapter.Options {
 	return o
 }
 
-// dial returns the transport of a server, and a function that ends the server after the trial, or nil.
-func (p *player) dial(ctx context.Context, label string, s *suite.Server) (t mcpclient.Transport, end func() error, err error) {
+// dial returns the transport of a server. Unless the server runs in process, the transport plays its messages if the
+// trial plays servers, or records them if the trial records and the server has no URL.
+func (p *player) dial(ctx context.Context, label string, s *suite.Server) (mcpclient.Transport, error) {
+	if s.InProcess == "" && p.Model.Servers {
+		return p.tape.Play(label), nil
+	}
+	t, end, err := p.dialServer(ctx, label, s)
+	if err == nil && end != nil {
+		p.closes = append(p.closes, end)
+	}
+	if err == nil && p.Model.Record && s.InProcess == "" && s.URL == "" {
+		t = p.tape.Record(label, t)
+	}
+	return t, err
+}
+
+// dialServer returns the transport of the server itself, and a function that ends the server after the trial, or nil.
+func (p *player) dialServer(ctx context.Context, label string, s *suite.Server) (t mcpclient.Transport, end func() error, err error) {
 	switch {
 	case s.InProcess != "":
 		return p.world.Pipe(label, s)

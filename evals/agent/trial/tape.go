@@ -1,10 +1,13 @@
 package trial
 
 import (
+	"os"
 	"regexp"
+	"strings"
 
 	"github.com/mcpchain/mcpchain/evals/agent/results"
 	"github.com/mcpchain/mcpchain/evals/agent/tape"
+	"github.com/mcpchain/mcpchain/evals/agent/world"
 )
 
 // secretNames matches the names of variables with secrets.
@@ -36,6 +39,48 @@ func (p *player) openTape() (err error) {
 		p.tape, err = tape.Player(p.Task.ID, file, p.filter())
 	}
 	return err
+}
+
+// keepFiles records the files about which the task has claims, or restores recorded ones: those of servers that do not
+// run in process.
+func (p *player) keepFiles() error {
+	if p.tape == nil || p.Model.Record == p.Model.Servers {
+		return nil // neither recorded nor played
+	}
+	root, err := os.OpenRoot(p.dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	files := map[string]string{}
+	if p.Model.Servers {
+		if files, err = p.tape.Files(); err != nil {
+			return err
+		}
+	}
+	for _, s := range p.Task.Expect.State {
+		if p.inProcess(s.File) {
+			continue
+		}
+		if text, ok := files[s.File]; ok {
+			if err := world.Put(root, s.File, text); err != nil {
+				return err
+			}
+		} else if data, err := root.ReadFile(s.File); err == nil && p.Model.Record {
+			files[s.File] = string(data)
+		}
+	}
+	if p.Model.Record {
+		return p.tape.KeepFiles(files)
+	}
+	return nil
+}
+
+// inProcess reports whether a file belongs to an in-process server.
+func (p *player) inProcess(file string) bool {
+	label, _, _ := strings.Cut(strings.TrimSuffix(file, ".json"), "/")
+	s := p.Suite.Servers[label]
+	return s != nil && s.InProcess != ""
 }
 
 // removeSecrets removes secrets from a line.

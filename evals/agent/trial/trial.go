@@ -178,7 +178,7 @@ func (p *player) close() {
 	}
 }
 
-// performTask opens the tape, and has the agent do the task.
+// performTask opens the tape, has the agent do the task, and records or restores its files.
 func (p *player) performTask(ctx context.Context) error {
 	if err := p.openTape(); err != nil {
 		return &harnessError{err}
@@ -187,7 +187,7 @@ func (p *player) performTask(ctx context.Context) error {
 	if p.tape != nil {
 		err = errors.Join(p.tape.Err(), err)
 	}
-	return err
+	return errors.Join(err, p.keepFiles())
 }
 
 // Bounds of a transcript. Later entries are left out, and longer texts cut.

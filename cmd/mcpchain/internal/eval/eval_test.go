@@ -76,7 +76,7 @@ func TestDemo(t *testing.T) {
 	}
 }
 
-// A recorded model is played back without it.
+// A recorded model and its servers are played back without either.
 func TestRecord(t *testing.T) {
 	model := httptest.NewServer(tryout.ModelHandler())
 	defer model.Close()
@@ -86,7 +86,7 @@ func TestRecord(t *testing.T) {
 	status, out, errs := run(t, "-base-url", model.URL+"/v1", "-model", "demo", "-model-api", "chat", "-record", tapes, "-run", "/add$", file)
 	check.That(t, status == cli.StatusFine && strings.HasPrefix(out, "live: model demo, "), "record: got %d, %s, %s", status, out, errs)
 	model.Close()
-	status, out, errs = run(t, "-play", tapes, "-run", "/add$", file)
+	status, out, errs = run(t, "-play", tapes, "-play-servers", "-run", "/add$", file)
 	check.That(t, status == cli.StatusFine && strings.HasPrefix(out, "recorded: model demo, "), "play: got %d, %s, %s", status, out, errs)
 }
 
@@ -113,6 +113,7 @@ func TestMistakes(t *testing.T) {
 		"":                                       "name a suite",
 		"-scripted -model x " + file:             "give one of -model, -scripted and -play",
 		"-scripted " + file:                      "-scripted: task sums/add has no script",
+		"-play-servers " + file:                  "-play-servers goes with -play",
 		"-least 2 " + file:                       "-least 2: want 0 to 1",
 		"-workers -1 " + file:                    "-workers is below 0",
 		"-base-url x " + file:                    "-base-url needs the name of a model",

@@ -21,8 +21,8 @@ has its own servers, in its own folder. A suite that names no servers uses those
 demo server.
 
 Without -model the demo model answers. With -scripted, the replies of a model are part of the tasks:
-this tests servers and checks, and needs no model. -record records what a model says, and -play plays
-it back.
+this tests servers and checks, and needs no model. -record records what a model and the servers say,
+and -play plays it back.
 
 The table has the tasks and trials of each suite, how many passed, failed, or are void because they
 say nothing about the agent, the rate as a mean over tasks with its 95 % interval, tokens and costs.`
@@ -32,8 +32,8 @@ mcpchain eval -scripted todo.yaml
     try servers and checks without a model
 mcpchain eval -base-url http://localhost:11434/v1 -model qwen3 -trials 4 -least 0.8 -junit out.xml todo.yaml
     four trials of each task with your own model, for CI
-mcpchain eval -model gpt-5 -record tapes todo.yaml && mcpchain eval -play tapes todo.yaml
-    record a model, and play it`
+mcpchain eval -model gpt-5 -record tapes todo.yaml && mcpchain eval -play tapes -play-servers todo.yaml
+    record a model and its servers, and play both`
 
 // options are the settings of the command line.
 type options struct {
@@ -79,8 +79,9 @@ func declare(getenv func(string) string) (*cli.Command, *options) {
 	o.model = c.ModelFlags(getenv)
 	c.Group(cli.GroupModel, func(set *flag.FlagSet) {
 		set.BoolVar(&o.scripted, "scripted", false, "use the replies in the tasks instead of a model")
-		set.StringVar(&o.record, "record", "", "record what the model says in this `folder`")
+		set.StringVar(&o.record, "record", "", "record what the model and the servers say in this `folder`")
 		set.StringVar(&o.play, "play", "", "play the model's replies from this `folder` of -record")
+		set.BoolVar(&o.Model.Servers, "play-servers", false, "play the servers' answers as well, without starting servers")
 	})
 	c.ConfigFlag(&o.config, "the demo server; used by suites that name no servers")
 	c.Group("Results", func(set *flag.FlagSet) {
@@ -114,6 +115,8 @@ func parse(args []string, getenv func(string) string, out io.Writer) (o *options
 		return nil, c.Wrong("name a suite")
 	case o.scripted && (o.play != "" || asksModel), o.play != "" && asksModel:
 		return nil, c.Wrong("give one of -model, -scripted and -play; -record goes with -model")
+	case o.Model.Servers && o.play == "":
+		return nil, c.Wrong("-play-servers goes with -play")
 	case o.Parallel < 0:
 		return nil, c.Wrong("-workers is below 0")
 	case o.Patience < 0:
