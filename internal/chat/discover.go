@@ -66,16 +66,8 @@ const (
 func Discover(ctx context.Context, cfg openai.ClientConfig, model string) (host string, window int64) {
 	ctx, cancel := context.WithTimeout(ctx, discoverTime)
 	defer cancel()
-	base, query := SplitQuery(cfg.BaseURL)
-	cfg.BaseURL = base
-	d := &discovery{
-		ctx:    ctx,
-		next:   withinOrigin(cfg.HTTPClient),
-		base:   strings.TrimRight(base, "/"),
-		query:  query,
-		config: &cfg,
-	}
-	switch detected, _ := detect(&cfg); detected {
+	d := newDiscovery(ctx, cfg)
+	switch detected, _ := detect(d.config); detected {
 	case "ollama":
 		return detected, d.ollama(model)
 	case "lmstudio": // or another program at its port
@@ -83,7 +75,7 @@ func Discover(ctx context.Context, cfg openai.ClientConfig, model string) (host 
 			return detected, n
 		}
 	}
-	list, header := d.ask(http.MethodGet, d.base+"/models", nil)
+	list, header := d.models()
 	entry := findModel(list, model)
 	switch owner, _ := jsonrpc.String(jsonrpc.Lookup(entry, "owned_by")); {
 	case owner == "llamacpp", strings.HasPrefix(header.Get("Server"), "llama.cpp"):
@@ -94,6 +86,19 @@ func Discover(ctx context.Context, cfg openai.ClientConfig, model string) (host 
 	return host, contextWindow(entry)
 }
 
+// Models returns the ids of an endpoint's models in its order, nil if it does not list them within 5 s.
+func Models(ctx context.Context, cfg openai.ClientConfig) (ids []string) {
+	ctx, cancel := context.WithTimeout(ctx, discoverTime)
+	defer cancel()
+	list, _ := newDiscovery(ctx, cfg).models()
+	for entry := range modelEntries(list) {
+		if id, _ := jsonrpc.String(jsonrpc.Lookup(entry, "id")); id != "" {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
 // discovery asks one endpoint.
 type discovery struct {
 	ctx    context.Context
@@ -101,6 +106,23 @@ type discovery struct {
 	base   string
 	query  string // query to add to each URL
 	config *openai.ClientConfig
+}
+
+func newDiscovery(ctx context.Context, cfg openai.ClientConfig) *discovery {
+	base, query := SplitQuery(cfg.BaseURL)
+	cfg.BaseURL = base
+	return &discovery{
+		ctx:    ctx,
+		next:   withinOrigin(cfg.HTTPClient),
+		base:   strings.TrimRight(base, "/"),
+		query:  query,
+		config: &cfg,
+	}
+}
+
+// models returns the list of models, nil after a failure, with the header of the answer.
+func (d *discovery) models() (json.RawMessage, http.Header) {
+	return d.ask(http.MethodGet, d.base+"/models", nil)
 }
 
 // ask sends a request and returns the JSON of the answer, nil after a failure, with the header.
@@ -163,10 +185,7 @@ func elements(raw json.RawMessage) iter.Seq[json.RawMessage] {
 // findModel returns the entry of a model in a list of models. If no entry has its name and there is only one, that is it.
 func findModel(list json.RawMessage, model string) json.RawMessage {
 	var all []json.RawMessage
-	if jsonrpc.IsObject(list) { // Together sends the bare array
-		list = jsonrpc.Lookup(list, "data")
-	}
-	for entry := range elements(list) {
+	for entry := range modelEntries(list) {
 		if id, _ := jsonrpc.String(jsonrpc.Lookup(entry, "id")); id == model {
 			return entry
 		}
@@ -176,6 +195,14 @@ func findModel(list json.RawMessage, model string) json.RawMessage {
 		return all[0]
 	}
 	return nil
+}
+
+// modelEntries ranges over the entries of a list of models.
+func modelEntries(list json.RawMessage) iter.Seq[json.RawMessage] {
+	if jsonrpc.IsObject(list) { // Together sends the bare array
+		list = jsonrpc.Lookup(list, "data")
+	}
+	return elements(list)
 }
 
 // contextWindow returns the context window in an entry, 0 if it has none. Hosts name it differently.

@@ -101,7 +101,7 @@ func severalModels(t *testing.T, list string) (url string, asked func() []string
 func TestModelCommand(t *testing.T) {
 	t.Parallel()
 	url, asked := severalModels(t, `{"data":[{"id":"small"},{"id":"apex"},{"id":"large"},{"id":"bad\u001b[2J"}]}`)
-	o := converse(t, "hello\n/model large\nhello\n/model\n/model medium\nhello\n", "-base-url", url, "-model", "small")
+	o := converse(t, "hello\n/model large\nhello\n/model\n/model medium\nhello\n", "-base-url", url+"?k=v", "-model", "small")
 	o.check(t, "I am small.\nI am large.\nlarge at "+url+"\n  apex\n  small\nI am large.\n", 1,
 		"model: large, from the next question on\n", "error: the endpoint has no model \"medium\"; /model lists its models\n")
 	check.Equal(t, "models that were asked", fmt.Sprint(asked()), "[small large large]")
@@ -119,7 +119,7 @@ func TestModelOfAnotherEndpoint(t *testing.T) {
 	path := write(t, "models.json", `{"models":{"far":{"baseUrl":"`+there+`","model":"distant","window":8192},"locked":{"baseUrl":"`+there+`","model":"x","apiKey":"${NO_SUCH_KEY}"},"secret":{"baseUrl":"http://me:secret@127.0.0.1:1/v1","model":"y"}}}`)
 	o := converse(t, "/model far\nhello\n/model\n/model locked\n", "-models", path, "-base-url", here, "-model", "small")
 	o.check(t, "I am distant.\ndistant at "+there+"\n  far (distant at "+there+")\n"+
-		"  locked cannot be used: the key of the model locked: environment variable NO_SUCH_KEY is not set\n  secret (y at http://127.0.0.1:1/v1)\n", 1, "model: distant at "+there+", from", "environment variable NO_SUCH_KEY is not set")
+		"  locked cannot be used: the key of the model locked: environment variable NO_SUCH_KEY is not set\n  secret (y at http://127.0.0.1:1/v1)\nthe endpoint lists no models\n", 1, "model: distant at "+there+", from", "environment variable NO_SUCH_KEY is not set")
 	check.Equal(t, "models that were asked", fmt.Sprint(asked()), "[distant]")
 }
 

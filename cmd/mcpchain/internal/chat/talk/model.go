@@ -5,19 +5,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"slices"
 	"strings"
 	"sync"
-	"time"
-
-	"github.com/sashabaranov/go-openai"
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/person"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 	"github.com/mcpchain/mcpchain/hosttext"
+	"github.com/mcpchain/mcpchain/internal/chat"
 	"github.com/mcpchain/mcpchain/internal/models"
 	"github.com/mcpchain/mcpchain/internal/tryout"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -48,10 +45,15 @@ func (m *Model) endpoint() models.Model {
 
 // url returns the URL of the endpoint without secrets, "" for the demo model.
 func (m *Model) url() string {
-	if e := m.endpoint(); e.BaseURL != m.demo {
-		return models.PublicURL(e.BaseURL)
+	if e := m.endpoint(); m.demo == "" || e.BaseURL != m.demo {
+		return urlOf(e)
 	}
 	return ""
+}
+
+// urlOf returns the URL of a model without secrets.
+func urlOf(m models.Model) string {
+	return models.PublicURL(cmp.Or(m.BaseURL, "https://api.anthropic.com")) // the default of the API messages, which alone needs no URL
 }
 
 // OpenModel returns the model of an endpoint, and tells the person which it is. If e has no name,
@@ -60,7 +62,7 @@ func (m *Model) url() string {
 func OpenModel(ctx context.Context, e models.Model, hint string, s screen.Screen) (*Model, error) {
 	if e.Name != "" {
 		e.Discover(ctx)
-		s.Note(screen.Faint, "model: %s at %s", e.Name, models.PublicURL(e.BaseURL))
+		s.Note(screen.Faint, "model: %s at %s", e.Name, urlOf(e))
 		return &Model{current: e, close: func() error { return nil }}, nil
 	}
 	if hint != "" {
@@ -146,46 +148,23 @@ func (m *Model) urlHint(err error) string {
 	return hint
 }
 
-// Bounds of the list of an endpoint's models.
-const (
-	modelsWait   = 10 * time.Second
-	maxModels    = 200     // names that are shown
-	maxModelList = 4 << 20 // bytes
-)
+// maxModels bounds the names of an endpoint's models that are shown.
+const maxModels = 200
 
-// models returns the sorted names of the endpoint's models.
-func (m *Model) models(ctx context.Context) (names []string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, modelsWait)
-	defer cancel()
+// models returns the sorted names of the endpoint's models, nil if it does not list them. The API messages is not asked: its
+// key is not for an OpenAI-compatible endpoint.
+func (m *Model) models(ctx context.Context) (names []string) {
 	at := m.endpoint()
-	config := at.Config()
-	config.HTTPClient = boundedClient{config.HTTPClient}
-	list, err := openai.NewClientWithConfig(config).ListModels(ctx)
-	if err != nil {
-		return nil, err
+	if at.API == models.Messages {
+		return nil
 	}
-	for _, model := range list.Models {
-		if id := model.ID; id != "" && hosttext.Line(id, 200) == id {
+	for _, id := range chat.Models(ctx, at.Config()) {
+		if hosttext.Line(id, 200) == id {
 			names = append(names, id)
 		}
 	}
 	slices.Sort(names)
-	return slices.Compact(names), nil
-}
-
-// boundedClient bounds the bodies of responses.
-type boundedClient struct{ openai.HTTPDoer }
-
-// Do implements [openai.HTTPDoer].
-func (b boundedClient) Do(r *http.Request) (*http.Response, error) {
-	response, err := b.HTTPDoer.Do(r)
-	if err == nil {
-		response.Body = struct {
-			io.Reader
-			io.Closer
-		}{io.LimitReader(response.Body, maxModelList), response.Body}
-	}
-	return response, err
+	return slices.Compact(names)
 }
 
 // modelChoice lets the person choose the model.
@@ -238,8 +217,7 @@ func (c *modelChoice) find(ctx context.Context, name string) (models.Model, erro
 		}
 	}
 	// An endpoint that lists no models may still have the model.
-	names, err := c.model.models(ctx)
-	if err == nil && len(names) > 0 && !slices.Contains(names, name) {
+	if names := c.model.models(ctx); len(names) > 0 && !slices.Contains(names, name) {
 		return models.Model{}, fmt.Errorf("the endpoint has no model %q; /model lists its models", name)
 	}
 	next := c.model.endpoint()
@@ -256,11 +234,11 @@ func (c *modelChoice) list(ctx context.Context) {
 			if err != nil {
 				c.screen.List(screen.Faint, "  %s cannot be used: %s", name, hosttext.Line(err.Error(), 200))
 			} else if found {
-				c.screen.List(screen.Tool, "  %s (%s at %s)", name, m.Name, models.PublicURL(m.BaseURL))
+				c.screen.List(screen.Tool, "  %s (%s at %s)", name, m.Name, urlOf(m))
 			}
 		}
 	}
-	names, err := c.model.models(ctx)
+	names := c.model.models(ctx)
 	for i, other := range names {
 		if i == maxModels {
 			c.screen.List(screen.Faint, "  … and %d more", len(names)-maxModels)
@@ -270,8 +248,8 @@ func (c *modelChoice) list(ctx context.Context) {
 			c.screen.List(screen.Tool, "  %s", other)
 		}
 	}
-	if err != nil {
-		c.screen.List(screen.Faint, "the endpoint lists no models: %s", hosttext.Line(err.Error(), 200))
+	if len(names) == 0 {
+		c.screen.List(screen.Faint, "the endpoint lists no models")
 	}
 }
 
@@ -282,11 +260,7 @@ func (c *modelChoice) complete(ctx context.Context, _ string) (found screen.Comp
 			found.Items = addItem(found.Items, name, "in the file of models", false)
 		}
 	}
-	names, err := c.model.models(ctx)
-	if err != nil {
-		return found
-	}
-	for _, name := range names {
+	for _, name := range c.model.models(ctx) {
 		found.Items = addItem(found.Items, name, "", false)
 	}
 	return found

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
@@ -152,4 +154,15 @@ func TestCommandThatIsInterrupted(t *testing.T) {
 	s.connections.toolset = tools
 	check.Is(t, s.command(t.Context(), "/servers restart office"), errInterrupted)
 	check.Contains(t, "screen", screen.Text(), "interrupted; Ctrl-C again leaves")
+}
+
+// A key of the API messages is not sent to an OpenAI-compatible endpoint for its list of models.
+func TestModelsOfMessages(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		t.Errorf("got a request for %s, want none", r.URL)
+	}))
+	defer server.Close()
+	m := &Model{current: models.Model{API: models.Messages, BaseURL: server.URL, Key: "k", Name: "c"}}
+	check.That(t, m.models(t.Context()) == nil, "got models, want none")
+	check.Equal(t, "URL", (&Model{current: models.Model{API: models.Messages}}).url(), "https://api.anthropic.com")
 }
