@@ -52,18 +52,19 @@ func (h *Host) receiver(s *config.Server) oauth.Receiver {
 	}
 }
 
-// signIn asks the person to sign in to the servers that need it, one after the other. Those that Open does not wait for
-// follow in the background.
-func (h *Host) signIn(ctx context.Context, t *Terminal) {
+// signIn asks the person to sign in to the servers that need it, one after the other. It returns those that Open does
+// not wait for, and that may need it.
+func (h *Host) signIn(ctx context.Context, t *Terminal) (late []string) {
 	for _, s := range h.tools.Servers() {
 		switch {
 		case h.signIns[s.Name] == nil:
 		case errors.Is(s.Err, adapter.ErrConnecting):
-			h.late.Go(func() { h.signInLate(t, s.Name) })
+			late = append(late, s.Name)
 		default:
 			h.signInTo(ctx, t, s)
 		}
 	}
+	return late
 }
 
 // signInLate waits until a server is connected or has failed, and then asks the person to sign in to it if it needs that.

@@ -89,8 +89,11 @@ func Open(ctx context.Context, file string, opts *Options) (*Host, error) {
 		return nil, fmt.Errorf("open %s: %w", file, err)
 	}
 	if t := h.options.Terminal; t != nil {
-		h.signIn(ctx, t)
+		late := h.signIn(ctx, t)
 		t.showProblems(h.Problems())
+		for _, name := range late { // after the notes, which would wait for the end of a question
+			h.late.Go(func() { h.signInLate(t, name) })
+		}
 	}
 	return h, nil
 }
