@@ -25,34 +25,13 @@ type calls struct {
 	current func(*Tool) (*Tool, error)
 
 	// hold returns the present version of a tool, with its connection until release is called.
-	// reconnectOlder reconnects the server of a tool in an older protocol revision, and reports
-	// whether it has that revision now. Both are nil for functions.
+	// reconnectOlder, nil for functions, reconnects the server of a tool in an older protocol revision, and reports
+	// whether it has that revision now.
 	hold           func(context.Context, *Tool, []mcpclient.CallOption) (now *Tool, release func(), err error)
 	reconnectOlder func(ctx context.Context, t *Tool, why error) bool
 
 	// fit shortens the text of a tool's result to its bound, less taken bytes.
 	fit func(text string, t *Tool, taken int) string
-}
-
-// read returns the arguments to send for a model's call. The error is an [ErrStale] or [ErrArguments].
-func (c *calls) read(t *Tool, call llms.ToolCall) (json.RawMessage, error) {
-	if _, err := c.current(t); err != nil {
-		return nil, err
-	}
-	return t.arguments(function(call).Arguments)
-}
-
-// call parses and runs a call of this tool.
-func (c *calls) call(ctx context.Context, t *Tool, call llms.ToolCall, opts []mcpclient.CallOption) *Result {
-	r := &Result{Call: call, Tool: t}
-	if err := ctx.Err(); err != nil {
-		return r.fail(ctx, t.callError(err))
-	}
-	arguments, err := c.read(t, call)
-	if err != nil {
-		return r.fail(ctx, err)
-	}
-	return c.run(ctx, &pendingCall{tool: t, call: call, checkedArgs: arguments}, opts)
 }
 
 // connectedTool returns the present version of a tool. The error is an [ErrStale], or the error of
@@ -68,15 +47,6 @@ func (c *calls) connectedTool(t *Tool) (*Tool, error) {
 		}
 	}
 	return now, nil
-}
-
-// holdTool calls hold. It only looks up the tool if there is no hold, for functions.
-func (c *calls) holdTool(ctx context.Context, t *Tool, opts []mcpclient.CallOption) (now *Tool, release func(), err error) {
-	if c.hold != nil {
-		return c.hold(ctx, t, opts)
-	}
-	now, err = c.connectedTool(t)
-	return now, func() {}, err
 }
 
 // approve returns the arguments that were approved. edited reports whether they differ from the
@@ -106,15 +76,13 @@ func (c *calls) run(ctx context.Context, s *pendingCall, opts []mcpclient.CallOp
 	}
 	if t.isReader() {
 		r.sent = true
-		res, err := t.runLocal(ctx, s.checkedArgs, nil)
+		res, err := t.runLocal(ctx, s.checkedArgs, t.server.policy.timeoutOptions())
 		if err != nil {
 			return r.fail(ctx, err)
 		}
 		return c.answer(r, res, nil, "")
 	}
-	if t.local == nil {
-		opts = append(t.server.policy.timeoutOptions(), opts...)
-	}
+	opts = append(t.server.policy.timeoutOptions(), opts...)
 	s.request = Request{Tool: t, Call: s.call, Arguments: s.checkedArgs, Options: opts}
 	res, err := s.intercept(s.withContext(ctx), &s.request)
 	r.sent, r.inDoubt = s.sent, s.inDoubt
@@ -172,11 +140,11 @@ func (c *calls) answerViolation(r *Result, err error, bad *mcpclient.OutputError
 
 // Call prepares and runs one call of a model, see [Catalog.Prepare] and [Prepared.Run]. The result is never nil.
 func (c *Catalog) Call(ctx context.Context, call llms.ToolCall, opts ...mcpclient.CallOption) *Result {
-	tool, ok := c.Lookup(function(call).Name)
-	if !ok {
-		return c.unknownResult(call)
+	p, err := c.Prepare(call)
+	if err != nil {
+		return c.ErrorResult(ctx, call, err)
 	}
-	return tool.calls.call(ctx, tool, call, opts)
+	return p.Run(ctx, opts...)
 }
 
 // parallelism bounds the concurrent calls of a reply.

@@ -160,7 +160,10 @@ func NewFuncTool(
 	c := &calls{
 		approvals: newApprovals(common), intercept: common.Intercept,
 		current: func(t *Tool) (*Tool, error) { return t, nil },
-		fit:     func(text string, t *Tool, taken int) string { return shorten(text, t.server.policy.MaxResult-taken) },
+		hold: func(_ context.Context, t *Tool, _ []mcpclient.CallOption) (*Tool, func(), error) {
+			return t, func() {}, nil
+		},
+		fit: func(text string, t *Tool, taken int) string { return shorten(text, t.server.policy.MaxResult-taken) },
 	}
 	server := &Server{Name: cmp.Or(o.Server, "local"), Policy: Policy{Trust: TrustHints}}
 	if o.Trusted {
@@ -198,11 +201,7 @@ func (o *FuncOptions) withHint(def *mcp.Tool) *mcp.Tool {
 
 // runLocal runs a tool of this process. It ignores all options but the timeout.
 func (t *Tool) runLocal(ctx context.Context, args json.RawMessage, opts []mcpclient.CallOption) (res *mcp.CallToolResult, err error) {
-	limit, set := mcpclient.TimeoutOf(opts...)
-	if !set {
-		limit = t.server.policy.CallTimeout
-	}
-	if limit > 0 {
+	if limit, _ := mcpclient.TimeoutOf(opts...); limit > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, limit)
 		defer cancel()

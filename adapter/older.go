@@ -20,7 +20,7 @@ var errActedFirst = errors.New("the tool asked the user or the model in a way th
 // attempt runs the call on the tool's present connection. It also returns the tool as that
 // connection has it, nil if the call was not sent.
 func (s *pendingCall) attempt(ctx context.Context, r *Request) (*Tool, *mcp.CallToolResult, error) {
-	t, release, err := s.tool.calls.holdTool(ctx, s.tool, r.Options)
+	t, release, err := s.tool.calls.hold(ctx, s.tool, r.Options)
 	if err != nil {
 		return nil, nil, err
 	}

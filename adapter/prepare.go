@@ -49,7 +49,10 @@ func (c *Catalog) Prepare(call llms.ToolCall) (*Prepared, error) {
 // was offered. The name in the call is ignored.
 func (t *Tool) Prepare(call llms.ToolCall, wrapped bool) (*Prepared, error) {
 	t = t.shownAs(wrapped)
-	arguments, err := t.calls.read(t, call)
+	if _, err := t.calls.current(t); err != nil {
+		return nil, err
+	}
+	arguments, err := t.arguments(function(call).Arguments)
 	if err != nil {
 		return nil, err
 	}
@@ -194,7 +197,7 @@ func (p *Prepared) Continue(
 // InputRequests; the answer goes to [Prepared.Continue] under the same key. An error that matches [mcp.ErrAnswerLater]
 // leaves the question to a person; others say that no handler answers, or that the server cannot be reached.
 func (p *Prepared) AnswerInput(ctx context.Context, round *mcp.InputRequired, key string) (json.RawMessage, error) {
-	t, release, err := p.tool.calls.holdTool(ctx, p.tool, p.tool.server.policy.timeoutOptions())
+	t, release, err := p.tool.calls.hold(ctx, p.tool, p.tool.server.policy.timeoutOptions())
 	if err != nil {
 		return nil, err
 	}

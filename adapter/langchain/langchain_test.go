@@ -138,9 +138,10 @@ func (c calculator) Call(_ context.Context, input string) (string, error) {
 
 // A model is offered langchaingo's tools with one text parameter.
 func TestSource(t *testing.T) {
+	const parameters = `{"type":"object","properties":{"input":{"type":"string"}},"required":["input"],"additionalProperties":false}`
 	catalog := Source(calculator{"my calculator"}, calculator{"other"}).Catalog(profile.Plain)
 	got := catalog.Definitions()[0].Function
-	check.That(t, got.Name == "my_calculator" && got.Description == "Adds up." && fmt.Sprintf("%s", got.Parameters) == textSchema, "got %+v", got)
+	check.That(t, got.Name == "my_calculator" && got.Description == "Adds up." && fmt.Sprintf("%s", got.Parameters) == parameters, "got %+v", got)
 	for _, tt := range []struct{ name, input, want string }{
 		{"my_calculator", `{"input":"1+2"}`, "3"},
 		{"other", "1+2", "3"},
@@ -150,7 +151,7 @@ func TestSource(t *testing.T) {
 		check.That(t, r.Text == tt.want && r.Fatal() == nil, "%s %s: got %q, want %q", tt.name, tt.input, r.Text, tt.want)
 	}
 	check.NoError(t, check.Err(catalog.LookupStored("langchain", "my calculator", "")), "the tool by its label")
-	for want, tool := range map[string]tools.Tool{"langchain: tool 0 is nil": nil, "langchain: function has no name": calculator{}} {
+	for want, tool := range map[string]tools.Tool{"langchain: tool 0 is nil": nil, "adapter: function has no name": calculator{}} {
 		func() {
 			defer func() { check.Equal(t, "panic", recover(), any(want)) }()
 			Source(tool)

@@ -18,7 +18,6 @@ import (
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/schema"
 	"github.com/mcpchain/mcpchain/internal/toolschema"
-	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // Tools returns the tools of a source for langchaingo's agents. These agents show a model only the
@@ -75,10 +74,7 @@ func (t *tool) Call(ctx context.Context, input string) (string, error) {
 	return r.Text, nil
 }
 
-// textSchema is the input schema of langchaingo's tools, which accept one text.
-const textSchema = `{"type":"object","properties":{"input":{"type":"string"}},"required":["input"],"additionalProperties":false}`
-
-// Source returns a source of langchaingo's tools. Each becomes a function ([adapter.NewFuncTool]) with one string
+// Source returns a source of langchaingo's tools. Each becomes a function ([adapter.Func]) with one string
 // parameter, "input". Approvals name the server "langchain". Source panics if a tool is nil or has no name.
 func Source(all ...tools.Tool) adapter.Source {
 	sources := make([]adapter.Source, len(all))
@@ -93,22 +89,10 @@ func Source(all ...tools.Tool) adapter.Source {
 
 // function returns the function that calls a tool.
 func function(tool tools.Tool) adapter.Source {
-	def := &mcp.Tool{Name: tool.Name(), Description: tool.Description(), InputSchema: json.RawMessage(textSchema)}
-	f, err := adapter.NewFuncTool(def, func(ctx context.Context, arguments json.RawMessage) (*mcp.CallToolResult, error) {
-		var in struct {
-			Input string `json:"input"`
-		}
-		if err := json.Unmarshal(arguments, &in); err != nil {
-			return nil, fmt.Errorf("arguments: %w", err)
-		}
-		out, err := tool.Call(ctx, in.Input)
-		if err != nil {
-			return nil, err
-		}
-		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: out}}}, nil
-	}, &adapter.FuncOptions{Server: "langchain"})
-	if err != nil {
-		panic("langchain: " + err.Error())
+	type text struct {
+		Input string `json:"input"`
 	}
-	return f
+	return adapter.Func(tool.Name(), tool.Description(), func(ctx context.Context, in text) (string, error) {
+		return tool.Call(ctx, in.Input)
+	}, &adapter.FuncOptions{Server: "langchain"})
 }
