@@ -30,20 +30,18 @@ type answer struct {
 	body   []byte
 }
 
-// getJSON fetches a JSON object. The error for a status other than 200 is a [*statusError].
+// getJSON fetches a JSON object. The error for an answer that is none is a [*documentError].
 func (f *fetcher) getJSON(ctx context.Context, what, raw string, header http.Header, v any) error {
 	a, err := f.get(ctx, what, raw, header)
 	if err != nil {
 		return err
 	}
 	if a.status != http.StatusOK {
-		return &statusError{url: safeURL(raw), status: a.status}
+		return &documentError{safeURL(raw), fmt.Sprintf("HTTP status %d", a.status), isFinal(a.status)}
 	}
 	if err := a.decode(v); err != nil {
-		if a.isHTML() {
-			return &pageError{url: safeURL(raw)}
-		}
-		return fmt.Errorf("GET %s: %w", safeURL(raw), err)
+		isPage := bytes.HasPrefix(bytes.TrimSpace(a.body), []byte("<")) // some servers have one for every path
+		return &documentError{safeURL(raw), err.Error(), isPage}
 	}
 	return nil
 }
@@ -118,9 +116,6 @@ func (f *fetcher) do(ctx context.Context, client *http.Client, method string, u 
 	}
 	return &answer{status: resp.StatusCode, header: resp.Header, body: text}, nil
 }
-
-// isHTML reports whether an answer is a page for people.
-func (a *answer) isHTML() bool { return bytes.HasPrefix(bytes.TrimSpace(a.body), []byte("<")) }
 
 // decode reads an answer as a JSON object. The error quotes nothing of the answer, which may hold
 // secrets.

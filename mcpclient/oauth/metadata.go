@@ -121,30 +121,19 @@ func (m *issuerMetadata) checkCode() error {
 	return nil
 }
 
-// statusError is the error of a document that was answered with a status other than 200.
-type statusError struct {
+// documentError is the error of a URL that did not answer with a JSON object.
+type documentError struct {
 	url    string
-	status int
+	reason string
+	absent bool // the document does not exist, as opposed to a failure
 }
 
-func (e *statusError) Error() string {
-	return fmt.Sprintf("GET %s: HTTP status %d", e.url, e.status)
-}
+func (e *documentError) Error() string { return fmt.Sprintf("GET %s: %s", e.url, e.reason) }
 
-// pageError reports a page for people instead of a document. Some servers have one for every path.
-type pageError struct {
-	url string
-}
-
-func (e *pageError) Error() string { return fmt.Sprintf("GET %s: got HTML instead of JSON", e.url) }
-
-// isAbsent reports whether the document does not exist, as opposed to a failure.
+// isAbsent reports whether the error says that a document does not exist.
 func isAbsent(err error) bool {
-	if _, ok := errors.AsType[*pageError](err); ok {
-		return true
-	}
-	e, ok := errors.AsType[*statusError](err)
-	return ok && isFinal(e.status)
+	e, ok := errors.AsType[*documentError](err)
+	return ok && e.absent
 }
 
 // isFinal reports whether the same request would get the same answer again.

@@ -113,7 +113,7 @@ func (f *enterpriseFlow) acquire(ctx context.Context, t *Transport, s *site, sco
 	}
 	return t.grant(ctx, s, scopes, &tokenRequest{
 		doing: "get a token for the identity provider's assertion", client: f.configuredClient(s), scopes: scopes,
-		form: url.Values{"grant_type": {grantJWTBearer}, "assertion": {assertion}}, secretKeys: []string{"assertion"},
+		form: url.Values{"grant_type": {grantJWTBearer}, "assertion": {assertion}},
 	})
 }
 
@@ -134,7 +134,6 @@ func (f *enterpriseFlow) exchange(ctx context.Context, t *Transport, s *site, sc
 		client:     &f.provider.Client,
 		form:       form,
 		scopes:     scopes,
-		secretKeys: []string{"subject_token"},
 		configured: true,
 		meta:       &issuerMetadata{Issuer: f.provider.Client.Issuer, TokenEndpoint: f.provider.TokenEndpoint},
 	})
@@ -215,7 +214,7 @@ func (f *workloadFlow) acquire(ctx context.Context, t *Transport, s *site, scope
 	}
 	got, err := t.grant(ctx, s, scopes, &tokenRequest{
 		doing: doing, client: f.configuredClient(s), scopes: scopes,
-		form: url.Values{"grant_type": {grantJWTBearer}, "assertion": {assertion}}, secretKeys: []string{"assertion"},
+		form: url.Values{"grant_type": {grantJWTBearer}, "assertion": {assertion}},
 	})
 	if refused, ok := errors.AsType[*ServerError](err); ok && isFinal(refused.status) {
 		f.refused.Store(sum)

@@ -244,7 +244,7 @@ func (t *Transport) refresh(ctx context.Context, s *site, old *token) (*token, e
 	}
 	form := url.Values{"grant_type": {"refresh_token"}, "refresh_token": {old.Refresh}}
 	tok, err := t.grant(ctx, s, old.Granted, &tokenRequest{
-		doing: "refresh the token", client: client, form: form, secretKeys: []string{"refresh_token"},
+		doing: "refresh the token", client: client, form: form,
 	})
 	refused, ok := errors.AsType[*ServerError](err)
 	if ok && refused.Code == "invalid_grant" || t.registrar.removeUnknown(ctx, client, err) {

@@ -49,7 +49,7 @@ func (s *signIn) exchange(ctx context.Context, t *Transport, answer url.Values) 
 	}
 	return t.grant(ctx, s.site, s.scopes, &tokenRequest{
 		doing: "exchange the code for a token", client: s.client,
-		form: codeForm(code, s.redirectURI, s.verifier), secretKeys: []string{"code", "code_verifier"},
+		form: codeForm(code, s.redirectURI, s.verifier),
 	})
 }
 

@@ -14,12 +14,11 @@ import (
 
 // tokenRequest is a request to a token endpoint.
 type tokenRequest struct {
-	doing      string // names the operation in errors
-	meta       *issuerMetadata
-	client     *Credentials
-	form       url.Values // lacks the scopes and the client's authentication
-	scopes     []string   // none: the server decides, or knows them from the authorization
-	secretKeys []string   // the keys of form whose values are secret
+	doing  string // names the operation in errors
+	meta   *issuerMetadata
+	client *Credentials
+	form   url.Values // lacks the scopes and the client's authentication
+	scopes []string   // none: the server decides, or knows them from the authorization
 
 	// configured is set if the configuration names the endpoint, not a server. Then it may be
 	// anywhere, and gets no DPoP proof.
@@ -110,12 +109,17 @@ func requestSecrets(form url.Values, header http.Header, r *tokenRequest) []stri
 	if _, credentials, ok := strings.Cut(header.Get("Authorization"), " "); ok {
 		secrets = append(secrets, credentials, url.QueryEscape(r.client.Secret), r.client.Secret)
 	}
-	for _, name := range append([]string{"client_secret", "client_assertion"}, r.secretKeys...) {
-		for _, v := range form[name] {
+	for _, name := range secretKeys {
+		if v := form.Get(name); v != "" {
 			secrets = append(secrets, url.QueryEscape(v), v)
 		}
 	}
 	return secrets
+}
+
+// secretKeys are the keys of token requests whose values are secret.
+var secretKeys = []string{
+	"assertion", "client_assertion", "client_secret", "code", "code_verifier", "refresh_token", "subject_token",
 }
 
 // newToken checks an answer, and makes a token of it. It refuses one that cannot be sent in a
