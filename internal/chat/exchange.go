@@ -6,11 +6,8 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net"
 	"net/http"
-	"net/http/httptrace"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/sse"
@@ -19,7 +16,6 @@ import (
 const (
 	maxErrorBody  = 64 << 10    // bytes of an error's body
 	errorBodyTime = time.Second // how long it may take: not every such body ends
-	maxResent     = 5           // times that a request is sent again because its connection had ended
 )
 
 // Bounds of what follows the reply in the body of a stream. It is read so that the connection can be reused.
@@ -89,7 +85,7 @@ func (x *exchange) close() {
 // Do implements [openai.HTTPDoer]. Its errors are *Error.
 func (x *exchange) Do(req *http.Request) (*http.Response, error) {
 	x.request = x.withOwnBody(req)
-	res, err := x.send(x.request)
+	res, err := x.http.Do(x.request)
 	if err != nil {
 		return nil, x.wrapError(CodeUnreachable, err)
 	}
@@ -112,35 +108,6 @@ func (x *exchange) Do(req *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// send sends a request. If a reused connection ends without a byte of an answer, the host had closed it before: the
-// request is sent again immediately, up to maxResent times.
-func (x *exchange) send(req *http.Request) (*http.Response, error) {
-	reused := false
-	traced := req.WithContext(httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{
-		GotConn: func(c httptrace.GotConnInfo) { reused = c.Reused },
-	}))
-	for n := 0; ; n++ {
-		reused = false
-		res, err := x.http.Do(traced)
-		if err == nil || !reused || n == maxResent || req.Context().Err() != nil || !isConnectionLost(err) {
-			return res, err
-		}
-		if traced.Body, err = req.GetBody(); err != nil {
-			return nil, err
-		}
-	}
-}
-
-// isConnectionLost reports whether an error of net/http or of the system says that the connection ended.
-func isConnectionLost(err error) bool {
-	for _, lost := range []error{io.EOF, net.ErrClosed, syscall.ECONNRESET, syscall.EPIPE} {
-		if errors.Is(err, lost) {
-			return true
-		}
-	}
-	return strings.Contains(err.Error(), "server closed idle connection") // net/http does not export this error
-}
-
 // readInTime reads as much of a body as arrives in time, at most max bytes, and closes it. It
 // reports no error: its callers can use a part.
 func readInTime(body io.ReadCloser, max int64, limit time.Duration) []byte {
@@ -151,7 +118,8 @@ func readInTime(body io.ReadCloser, max int64, limit time.Duration) []byte {
 	return data
 }
 
-// withOwnBody returns the request with requestJSON as its body and the query of the base URL.
+// withOwnBody returns the request with requestJSON as its body and the query of the base URL. net/http sends it again at
+// once if the host had closed a reused connection: an empty Idempotency-Key allows that, and is not sent.
 func (x *exchange) withOwnBody(req *http.Request) *http.Request {
 	out := req.Clone(req.Context())
 	if x.query != "" {
@@ -160,6 +128,7 @@ func (x *exchange) withOwnBody(req *http.Request) *http.Request {
 	out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(x.requestJSON)), nil }
 	out.Body, _ = out.GetBody()
 	out.ContentLength = int64(len(x.requestJSON))
+	out.Header["Idempotency-Key"] = nil
 	return out
 }
 
