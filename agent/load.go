@@ -178,8 +178,9 @@ func (l *loadedRun) loadWith(
 func (l *loadedRun) addReplies(
 	ctx context.Context, store record.Store, replies []run.Reply,
 ) (unsaved []run.Reply, err error) {
-	replies = ledger.Dated(replies)
-	open, err := ledger.CheckOpen(l.state, replies, time.Now())
+	now := time.Now()
+	replies = ledger.Dated(replies, now)
+	open, err := ledger.CheckOpen(l.state, replies, now)
 	switch {
 	case err != nil:
 		return nil, err

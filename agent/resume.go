@@ -121,7 +121,7 @@ func (a *Agent) ResumeStateEvents(ctx context.Context, state *State, replies ...
 				return nil, err
 			}
 		}
-		fresh, err := record.CheckReplies(ledger.HeadOf(in), nil, ledger.Dated(replies))
+		fresh, err := record.CheckReplies(ledger.HeadOf(in), nil, ledger.Dated(replies, time.Now()))
 		return &loadedRun{state: in, replies: fresh}, err
 	}}
 	return s.events(ctx)

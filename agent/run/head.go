@@ -20,7 +20,7 @@ type Head struct {
 	Updated     time.Time `json:"updated,omitzero"`
 
 	// Questions has the open questions as a JSON array, in the order of QuestionIDs. It may be empty although there are
-	// some: if they exceed 2 KiB, in a store that encrypts, or in a head of an older version. Then load the run.
+	// some: if they exceed 2 KiB, or in a store that encrypts. Then load the run.
 	Questions json.RawMessage `json:"questions,omitempty"`
 
 	// Takeovers counts the consecutive processes that took over the run and died without progress.

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -22,8 +21,11 @@ type Opened struct {
 
 func (c *Opened) apply(s *State, _ time.Time) error {
 	q := c.Question
-	if q.ID == "" || !utf8.ValidString(q.ID) || q.Kind == "" {
-		return errors.New("question has no id, an id that is not text, or no kind")
+	switch {
+	case q.ID == "" || !utf8.ValidString(q.ID):
+		return errors.New("question has no id, or an id that is not text")
+	case q.Kind == "":
+		return fmt.Errorf("question %q has no kind", q.ID)
 	}
 	if err := s.markAsked(&q); err != nil {
 		return err
@@ -135,40 +137,4 @@ func (s *State) markAsked(q *run.Question) error {
 		call.At, call.Reply = CallAtSignIn, nil
 	}
 	return nil
-}
-
-// CheckReply checks a reply to a question of a run or its sub-agents. The error matches
-// [run.ErrNotAsked] if the question is not open; see [run.CheckReply] for other errors.
-func CheckReply(s *State, r run.Reply, now time.Time) error {
-	q := s.findQuestion(r.Question)
-	if q == nil {
-		return fmt.Errorf("answer question %.100q of run %q: %w", r.Question, s.ID, run.ErrNotAsked)
-	}
-	return run.CheckReply(q, r, now)
-}
-
-// CheckOpen checks replies to the questions of a run whose last state is s, and returns those to open
-// questions. Replies to other questions are left to the store, which knows the replies to closed
-// questions. The error matches [run.ErrExpired] or [run.ErrUnfit].
-func CheckOpen(s *State, replies []run.Reply, now time.Time) (open []run.Reply, _ error) {
-	for _, r := range replies {
-		switch err := CheckReply(s, r, now); {
-		case err == nil:
-			open = append(open, r)
-		case !errors.Is(err, run.ErrNotAsked):
-			return nil, err
-		}
-	}
-	return open, nil
-}
-
-// Dated returns a copy of replies in which those without a time have the present one.
-func Dated(replies []run.Reply) []run.Reply {
-	replies = slices.Clone(replies)
-	for i := range replies {
-		if replies[i].At.IsZero() {
-			replies[i].At = time.Now().UTC().Truncate(time.Millisecond)
-		}
-	}
-	return replies
 }

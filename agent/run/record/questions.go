@@ -245,12 +245,13 @@ func Submit(ctx context.Context, store Store, key run.Key, replies ...run.Reply)
 	if err != nil {
 		return fmt.Errorf("load run %q: %w", key.ID, err)
 	}
-	replies = ledger.Dated(replies)
-	open, err := ledger.CheckOpen(s, replies, time.Now())
+	now := time.Now()
+	replies = ledger.Dated(replies, now)
+	open, err := ledger.CheckOpen(s, replies, now)
 	if err != nil {
 		return err
 	}
-	if !holderLives(log.Head, time.Now()) {
+	if !holderLives(log.Head, now) {
 		if err := checkSurvive(s, open); err != nil {
 			return err
 		}

@@ -61,7 +61,7 @@ func findDefect(ctx context.Context, store Store, key run.Key) error {
 	}
 	want, got := ledger.HeadOf(s), log.Head
 	got.Epoch, got.HeldUntil, got.TTL, got.ReplyCount = want.Epoch, want.HeldUntil, want.TTL, want.ReplyCount
-	if len(got.Questions) == 0 { // written by an older version, or by a store that encrypts
+	if len(got.Questions) == 0 { // by a store that encrypts
 		want.Questions = nil
 	}
 	if a, b := encodeHead(want), encodeHead(got); !bytes.Equal(a, b) {
