@@ -253,7 +253,7 @@ func (k *runKeys) openRecord(seq uint64, r run.Record) (run.Record, error) {
 
 func (s *sealedStore) PutBlob(ctx context.Context, lease Lease, name string, data []byte) error {
 	if len(data) > ledger.MaxBlob {
-		return CheckBlob(lease.Key, name, ledger.MaxBlob+sealRoom+1, 0, 0)
+		return CheckBlob(lease.Key, name, max(int64(len(data)), ledger.MaxBlob+sealRoom+1), 0, 0)
 	}
 	box := s.keys.forRun(lease.Key).seal(s.keys.current, "blob", name, data, rand.Text())
 	return s.Store.PutBlob(ctx, lease, name, box)

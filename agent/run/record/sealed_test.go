@@ -105,6 +105,15 @@ func TestSizeOfASealedState(t *testing.T) {
 	check.NoError(t, check.Err(keys(t, "a").Open(key, check.Value(keys(t, "a").Seal(key, state[1:]))(t))))
 }
 
+// The error of a blob that is too large says how large it is.
+func TestSealedBlobTooLarge(t *testing.T) {
+	store := record.Sealed(record.NewMemory(), keys(t, "a"))
+	_, lease := ledgertest.Create(t, store, run.Key{ID: "one"})
+	err := store.PutBlob(t.Context(), lease, "blob", make([]byte, 40<<20))
+	check.Is(t, err, record.ErrTooLarge)
+	check.Text(t, err, "blob has 41943040 bytes, and may have 33554432")
+}
+
 func TestSealedStore(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) record.Store { return record.Sealed(record.NewMemory(), keys(t, "a")) })
 }
