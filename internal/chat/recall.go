@@ -2,7 +2,6 @@ package chat
 
 import (
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/json"
 	"hash"
 	"slices"
@@ -96,84 +95,44 @@ type conversationHash struct{ sum hash.Hash }
 
 func newConversationHash() conversationHash { return conversationHash{sha256.New()} }
 
-// field adds bytes with their length, so that fields stay apart.
-func (h conversationHash) field(data []byte) {
-	h.length(len(data))
-	h.sum.Write(data)
-}
-
-// length adds the length of a field or a list.
-func (h conversationHash) length(n int) {
-	var length [8]byte
-	binary.BigEndian.PutUint64(length[:], uint64(n))
-	h.sum.Write(length[:])
-}
-
-func (h conversationHash) text(s string) { h.field([]byte(s)) }
-
 // message adds a message. Texts beside each other count as one, as callers split and join them.
 func (h conversationHash) message(m *Message) {
-	h.text(string(m.Role))
-	h.text(m.ToolCallID)
+	hashed := Message{Role: m.Role, ToolCallID: m.ToolCallID}
 	rest := m.Parts
 	for i := slices.IndexFunc(rest, Part.isMedia); i >= 0; i = slices.IndexFunc(rest, Part.isMedia) {
-		h.text(joinText(rest[:i]))
-		h.media(&rest[i])
+		hashed.Parts = append(hashed.Parts, Part{Text: joinText(rest[:i])}, rest[i])
 		rest = rest[i+1:]
 	}
-	h.text(joinText(rest))
-	h.text("calls")
-	h.length(len(m.ToolCalls))
+	hashed.Parts = append(hashed.Parts, Part{Text: joinText(rest)})
 	for i := range m.ToolCalls {
-		h.call(&m.ToolCalls[i])
+		call := &m.ToolCalls[i]
+		hashed.ToolCalls = append(hashed.ToolCalls, ToolCall{ID: call.ID, Name: call.Name, Arguments: canonical(call.Arguments)})
 	}
+	h.value(hashed)
 }
 
-// media adds a part that is not a text.
-func (h conversationHash) media(p *Part) {
-	switch {
-	case p.Image != nil:
-		h.text("image")
-		h.text(p.Image.MIMEType)
-		h.text(p.Image.URL)
-		h.text(p.Image.Detail)
-		h.field(p.Image.Data)
-	case p.Audio != nil:
-		h.text("audio")
-		h.text(p.Audio.Format)
-		h.field(p.Audio.Data)
-	case p.File != nil:
-		h.text("file")
-		h.text(p.File.Name)
-		h.text(p.File.MIMEType)
-		h.text(p.File.URL)
-		h.field(p.File.Data)
-	}
-}
+// value adds a value as JSON, which keeps its fields apart.
+func (h conversationHash) value(v any) { _ = json.NewEncoder(h.sum).Encode(v) } // neither these values nor a hash fail
 
-// call adds a call. Callers write the same arguments differently: with other spaces, with the fields in another order,
-// or as {} instead of another value. Long arguments are hashed as they are, as decoding takes many times their size.
-func (h conversationHash) call(c *ToolCall) {
-	h.text(c.ID)
-	h.text(c.Name)
-	if len(c.Arguments) > maxHostData {
-		h.text(c.Arguments)
-		return
+// canonical returns the arguments of a call in one form. Callers write them differently: with other spaces, with the fields
+// in another order, or as {} instead of another value. Long ones are hashed as they are: decoding takes many times their size.
+func canonical(arguments string) string {
+	if len(arguments) > maxHostData {
+		return arguments
 	}
-	var arguments map[string]any
-	canonical := []byte("{}")
-	if json.Unmarshal([]byte(c.Arguments), &arguments) == nil && arguments != nil {
-		canonical, _ = json.Marshal(arguments) // a decoded value always marshals
+	var fields map[string]any
+	if json.Unmarshal([]byte(arguments), &fields) != nil || fields == nil {
+		return "{}"
 	}
-	h.field(canonical)
+	out, _ := json.Marshal(fields) // a decoded value always marshals
+	return string(out)
 }
 
 // callDigest returns the digest of a call after the messages so far.
 func (h conversationHash) callDigest(c *ToolCall) callDigest {
 	extended := newConversationHash()
 	extended.sum.Write(h.sum.Sum(nil))
-	extended.text(c.ID)
-	extended.text(c.Name)
+	extended.value([]string{c.ID, c.Name})
 	return callDigest(extended.sum.Sum(nil))
 }
 
