@@ -221,7 +221,7 @@ func (t *topic) updateStep(e agent.Event) {
 		t.clearStepLocked()
 		t.spent.Add(e.Usage)
 		if e.Window != nil && len(e.Path) == 0 {
-			t.contextUse = contextUseOf(e.Window)
+			t.contextUse = e.Window
 		}
 	case *agent.Sampled:
 		t.spent.Add(e.Usage)

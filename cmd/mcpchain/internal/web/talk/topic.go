@@ -32,7 +32,7 @@ type topic struct {
 	changed signal
 	at      agent.Position // the position of the last entry
 
-	contextUse *contextUseJSON            // how the last model call of this process used the context window; nil before
+	contextUse *agent.WindowUse           // how the last model call of this process used the context window; nil before
 	spent      run.Usage                  // by the conversation, with sub-agents and sampling
 	draft      prose.Draft                // the text that the model is writing
 	reasoning  []byte                     // how it has reasoned before, at most maxReasoning bytes

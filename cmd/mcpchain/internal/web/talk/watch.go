@@ -12,7 +12,6 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/prose"
-	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/internal/backoff"
 	"github.com/mcpchain/mcpchain/internal/eventfeed"
 )
@@ -35,51 +34,13 @@ type liveJSON struct {
 	Thoughts *thoughtsJSON              `json:"thoughts,omitempty"`
 	Progress map[string]json.RawMessage `json:"progress,omitempty"`
 	Taken    []string                   `json:"taken,omitempty"` // ids of questions that were answered since the work began
-	Spent    spentJSON                  `json:"spent"`
+	Spent    run.Usage                  `json:"spent"`
 }
 
 // thoughtsJSON is the reasoning before the draft.
 type thoughtsJSON struct {
 	From int    `json:"from"` // number of bytes that the window has; 0: it begins
 	Text string `json:"text"` // what follows
-}
-
-// contextUseJSON describes what fills the context window of the model, in tokens.
-type contextUseJSON struct {
-	Size      int64             `json:"size,omitempty"` // 0: unknown
-	Input     int64             `json:"input"`
-	Cached    int64             `json:"cached,omitempty"`
-	Estimated bool              `json:"estimated,omitempty"`
-	Parts     []contextPartJSON `json:"parts"`
-}
-
-// contextPartJSON is a part of the context window.
-type contextPartJSON struct {
-	What   string `json:"what"`
-	Tokens int64  `json:"tokens"`
-}
-
-// contextUseOf converts a WindowUse, with descriptions of the parts for people.
-func contextUseOf(u *agent.WindowUse) *contextUseJSON {
-	out := &contextUseJSON{
-		Size:      u.Size,
-		Input:     u.Input,
-		Cached:    u.Cached,
-		Estimated: u.Estimated,
-		Parts:     []contextPartJSON{{"instructions", u.Instructions}},
-	}
-	for _, s := range u.Servers {
-		out.Parts = append(out.Parts, contextPartJSON{"tools of " + hosttext.Line(s.Server, 100), s.Tokens})
-	}
-	out.Parts = append(out.Parts, contextPartJSON{"messages", u.History}, contextPartJSON{"results of tools", u.Results})
-	return out
-}
-
-// spentJSON is the usage of a conversation.
-type spentJSON struct {
-	Input  int64            `json:"input"` // tokens
-	Output int64            `json:"output"`
-	Cost   map[string]int64 `json:"cost,omitempty"` // micro-units by currency
 }
 
 // window is a user's window on a conversation, with what it has already.
@@ -90,7 +51,7 @@ type window struct {
 	blocks     int                       // how many blocks of the draft the window has
 	reasoned   int                       // how many bytes of the reasoning it has
 	lastLive   string                    // the JSON of the liveJSON that was last sent
-	lastUse    *contextUseJSON           // as it was last sent
+	lastUse    *agent.WindowUse          // as it was last sent
 	viewCalls  map[string]agent.Position // up to which it has the calls of views, by run
 }
 
@@ -281,7 +242,7 @@ func (w *window) readLive() (out []Event, err error) {
 		Thoughts: w.thoughtsLocked(),
 		Progress: t.progress,
 		Taken:    slices.Sorted(maps.Keys(t.replies)),
-		Spent:    spentJSON{t.spent.Input, t.spent.Output, t.spent.Cost},
+		Spent:    t.spent,
 	})
 	w.blocks = len(t.draft.Blocks)
 	if string(now.Data) != w.lastLive {

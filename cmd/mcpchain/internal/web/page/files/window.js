@@ -11,6 +11,8 @@ export function showWindow(node, use) {
   const about = use.estimated ? "about " : "";
   const share = use.size ? `, ${Math.round(100 * use.input / use.size)}% of its window` : "";
   node.querySelector("summary").textContent = `The model read ${about}${count(use.input)} tokens${share}`;
-  const rows = use.cached ? [...use.parts, { what: "of all: from its cache", tokens: use.cached }] : use.parts;
-  node.querySelector("tbody").replaceChildren(...rows.map((p) => el("tr", {}, el("th", { scope: "row" }, p.what), el("td", {}, count(p.tokens)))));
+  const tools = (use.servers ?? []).map((s) => [`tools of ${s.server}`, s.tokens]);
+  const rows = [["instructions", use.instructions], ...tools, ["messages", use.history], ["results of tools", use.results]];
+  if (use.cached) rows.push(["of all: from its cache", use.cached]);
+  node.querySelector("tbody").replaceChildren(...rows.map(([what, tokens]) => el("tr", {}, el("th", { scope: "row" }, what), el("td", {}, count(tokens)))));
 }
