@@ -132,6 +132,9 @@ func (r *Result) Add(e Event) {
 		r.Usage.Add(e.Usage)
 	case *Sampled:
 		r.Usage.Add(e.Usage)
+	case *Replied:
+		isReplied := func(q *run.Question) bool { return q.ID == e.Reply.Question }
+		r.Questions = slices.DeleteFunc(slices.Clone(r.Questions), isReplied)
 	case *TurnEnd:
 		if last := e.Messages[len(e.Messages)-1]; last.Role == run.RoleTool {
 			r.Usage.Calls += len(last.Parts)

@@ -154,6 +154,7 @@ func TestResumeState(t *testing.T) {
 	data, err := json.Marshal(got.State)
 	check.Must(t, err)
 	before := time.Now().Truncate(time.Millisecond)
+	var whole agent.Result // of all processes
 	resume := func(answers ...run.Reply) (*agent.Result, error) {
 		state := new(agent.State)
 		check.Must(t, json.Unmarshal(data, state))
@@ -166,6 +167,7 @@ func TestResumeState(t *testing.T) {
 				t.Errorf("the answer has the time %v, want at least %v", replied.Reply.At, before)
 			}
 			r.Add(e)
+			whole.Add(e)
 		}
 		data, err = json.Marshal(state)
 		return r, err
@@ -190,6 +192,7 @@ func TestResumeState(t *testing.T) {
 	check.Is(t, check.Err(resume(one.Allow())), run.ErrNotAsked, "the first answer again")
 	r, err := resume(allowWith(two, json.RawMessage(`{"Bill":19}`)))
 	check.Same(t, "answer and calls", []any{r.Output, err, ran}, []any{"done", nil, "17 19 "})
+	check.Same(t, "result of all events", []any{whole.Output, whole.Status, len(whole.Questions)}, []any{"done", run.StatusFinished, 0})
 	for _, err = range process(play(says("done"))).ResumeStateEvents(t.Context(), nil) {
 	}
 	check.Fails(t, err, "no state")
