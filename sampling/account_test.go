@@ -246,7 +246,7 @@ func TestLongRequestsStayCharged(t *testing.T) {
 // The refusal of a large request tells its need and the rest of the budget.
 func TestWhatIsLeft(t *testing.T) {
 	g := newGovernor(Limits{Total: Budget{Tokens: 450}}.withDefaults())
-	err := check.Err(g.admit(&requester{}, usage{Input: 200, Output: 100}))
+	err := check.Err(g.admit(&requester{}, usage{Tokens: cost.Tokens{Input: 200, Output: 100}}))
 	check.Text(t, err, "the request may take 300 tokens, and 225 of 225 in 1h0m0s are left for one server")
 }
 

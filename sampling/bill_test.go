@@ -135,37 +135,37 @@ func TestUsageThatCannotBeTrue(t *testing.T) {
 		rows            []row
 	}{
 		{hi, "Hello", []row{ // 34 bytes, or 8 tokens, and 5 bytes, or 2 tokens
-			{`{` + counted + `}`, usage{Input: 12, Output: 8}},
-			{`{"input_tokens":12,"output_tokens":8}`, usage{Input: 12, Output: 8}},
-			{`{` + counted + `,"total_tokens":30}`, usage{Input: 12, Output: 18}},
-			{`{"prompt_tokens":12,"total_tokens":30}`, usage{Input: 12, Output: 18}},
-			{`{"completion_tokens":8,"total_tokens":30}`, usage{Input: 22, Output: 8}},
-			{`{"total_tokens":30}`, usage{Input: 28, Output: 2, Estimated: true}},
-			{`{"total_tokens":1}`, usage{Output: 1, Estimated: true}},
-			{`{"prompt_tokens":12}`, usage{Input: 12, Output: 2, Estimated: true}},
-			{`{"prompt_tokens":12,"completion_tokens":0}`, usage{Input: 12, Output: 2, Estimated: true}},
-			{`{"prompt_tokens":0,"completion_tokens":8}`, usage{Input: 8, Output: 8, Estimated: true}},
-			{`{"prompt_tokens":-3,"completion_tokens":-8}`, usage{Input: 8, Output: 2, Estimated: true}},
-			{`{"prompt_tokens":1e300,"completion_tokens":1e300}`, usage{Input: 8, Output: 2, Estimated: true}},
-			{`{"prompt_tokens":0,"completion_tokens":0,"total_tokens":0}`, usage{Input: 8, Output: 2, Estimated: true}},
-			{`{"tokens_in":12,"tokens_out":8}`, usage{Input: 8, Output: 2, Estimated: true}},
-			{`{}`, usage{Input: 8, Output: 2, Estimated: true}},
-			{`null`, usage{Input: 8, Output: 2, Estimated: true}},
-			{`"many"`, usage{Input: 8, Output: 2, Estimated: true}},
+			{`{` + counted + `}`, usage{Tokens: cost.Tokens{Input: 12, Output: 8}}},
+			{`{"input_tokens":12,"output_tokens":8}`, usage{Tokens: cost.Tokens{Input: 12, Output: 8}}},
+			{`{` + counted + `,"total_tokens":30}`, usage{Tokens: cost.Tokens{Input: 12, Output: 18}}},
+			{`{"prompt_tokens":12,"total_tokens":30}`, usage{Tokens: cost.Tokens{Input: 12, Output: 18}}},
+			{`{"completion_tokens":8,"total_tokens":30}`, usage{Tokens: cost.Tokens{Input: 22, Output: 8}}},
+			{`{"total_tokens":30}`, usage{Tokens: cost.Tokens{Input: 28, Output: 2}, Estimated: true}},
+			{`{"total_tokens":1}`, usage{Tokens: cost.Tokens{Output: 1}, Estimated: true}},
+			{`{"prompt_tokens":12}`, usage{Tokens: cost.Tokens{Input: 12, Output: 2}, Estimated: true}},
+			{`{"prompt_tokens":12,"completion_tokens":0}`, usage{Tokens: cost.Tokens{Input: 12, Output: 2}, Estimated: true}},
+			{`{"prompt_tokens":0,"completion_tokens":8}`, usage{Tokens: cost.Tokens{Input: 8, Output: 8}, Estimated: true}},
+			{`{"prompt_tokens":-3,"completion_tokens":-8}`, usage{Tokens: cost.Tokens{Input: 8, Output: 2}, Estimated: true}},
+			{`{"prompt_tokens":1e300,"completion_tokens":1e300}`, usage{Tokens: cost.Tokens{Input: 8, Output: 2}, Estimated: true}},
+			{`{"prompt_tokens":0,"completion_tokens":0,"total_tokens":0}`, usage{Tokens: cost.Tokens{Input: 8, Output: 2}, Estimated: true}},
+			{`{"tokens_in":12,"tokens_out":8}`, usage{Tokens: cost.Tokens{Input: 8, Output: 2}, Estimated: true}},
+			{`{}`, usage{Tokens: cost.Tokens{Input: 8, Output: 2}, Estimated: true}},
+			{`null`, usage{Tokens: cost.Tokens{Input: 8, Output: 2}, Estimated: true}},
+			{`"many"`, usage{Tokens: cost.Tokens{Input: 8, Output: 2}, Estimated: true}},
 		}},
 		{hi, "", []row{
-			{`{"prompt_tokens":12,"completion_tokens":0}`, usage{Input: 12}},
-			{`{"prompt_tokens":12,"completion_tokens":7}`, usage{Input: 12, Output: 7}},
-			{`{"completion_tokens":0}`, usage{Input: 8, Estimated: true}},
-			{`{"total_tokens":20}`, usage{Input: 20, Estimated: true}},
+			{`{"prompt_tokens":12,"completion_tokens":0}`, usage{Tokens: cost.Tokens{Input: 12}}},
+			{`{"prompt_tokens":12,"completion_tokens":7}`, usage{Tokens: cost.Tokens{Input: 12, Output: 7}}},
+			{`{"completion_tokens":0}`, usage{Tokens: cost.Tokens{Input: 8}, Estimated: true}},
+			{`{"total_tokens":20}`, usage{Tokens: cost.Tokens{Input: 20}, Estimated: true}},
 		}},
 		{long, strings.Repeat("word ", 1000), []row{
-			{`{"prompt_tokens":1,"completion_tokens":1}`, usage{Input: 10032 / 4, Output: 1250, Estimated: true}},
-			{`{"prompt_tokens":1,"completion_tokens":1000}`, usage{Input: 10032 / 4, Output: 1000, Estimated: true}},
-			{`{"prompt_tokens":2000,"completion_tokens":1}`, usage{Input: 2000, Output: 1250, Estimated: true}},
-			{`{"total_tokens":2}`, usage{Input: 10032 / 4, Output: 1250, Estimated: true}},
-			{`{"prompt_tokens":79,"completion_tokens":40}`, usage{Input: 79, Output: 40}},
-			{`{"prompt_tokens":100000,"completion_tokens":50000}`, usage{Input: 100000, Output: 50000}},
+			{`{"prompt_tokens":1,"completion_tokens":1}`, usage{Tokens: cost.Tokens{Input: 10032 / 4, Output: 1250}, Estimated: true}},
+			{`{"prompt_tokens":1,"completion_tokens":1000}`, usage{Tokens: cost.Tokens{Input: 10032 / 4, Output: 1000}, Estimated: true}},
+			{`{"prompt_tokens":2000,"completion_tokens":1}`, usage{Tokens: cost.Tokens{Input: 2000, Output: 1250}, Estimated: true}},
+			{`{"total_tokens":2}`, usage{Tokens: cost.Tokens{Input: 10032 / 4, Output: 1250}, Estimated: true}},
+			{`{"prompt_tokens":79,"completion_tokens":40}`, usage{Tokens: cost.Tokens{Input: 79, Output: 40}}},
+			{`{"prompt_tokens":100000,"completion_tokens":50000}`, usage{Tokens: cost.Tokens{Input: 100000, Output: 50000}}},
 		}},
 	} {
 		for _, r := range tt.rows {
@@ -181,8 +181,8 @@ func TestUsageThatCannotBeTrue(t *testing.T) {
 func TestStopSequenceIsCounted(t *testing.T) {
 	params := `{"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}],"maxTokens":9,"stopSequences":["END"]}`
 	for usage, want := range map[string]usage{
-		`{"prompt_tokens":10,"completion_tokens":3000}`: {Input: 10, Output: 3000},
-		`{}`: {Input: 37 / 4, Output: (400 + 3) / 4, Estimated: true},
+		`{"prompt_tokens":10,"completion_tokens":3000}`: {Tokens: cost.Tokens{Input: 10, Output: 3000}},
+		`{}`: {Tokens: cost.Tokens{Input: 37 / 4, Output: (400 + 3) / 4}, Estimated: true},
 	} {
 		h := newHost(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/event-stream")

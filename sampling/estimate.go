@@ -10,11 +10,7 @@ import (
 
 // usage is the cost of a request so far.
 type usage struct {
-	Input, Output int64 // tokens
-
-	Cached     int64 // the part of Input that the host read from a cache
-	CacheWrite int64 // the part of Input that the host wrote to a cache
-	Reasoning  int64 // the part of Output that is reasoning
+	cost.Tokens
 
 	// Cost follows from [Options.Prices]. It is zero if the model has no price.
 	Cost cost.Money
@@ -35,17 +31,7 @@ func (u usage) plus(v usage) usage {
 
 // charge returns the usage for a [cost.Account].
 func (u usage) charge(model string) cost.Charge {
-	return cost.Charge{
-		Model: model,
-		Tokens: cost.Tokens{
-			Input:      u.Input,
-			Cached:     u.Cached,
-			CacheWrite: u.CacheWrite,
-			Output:     u.Output,
-			Reasoning:  u.Reasoning,
-		},
-		Cost: u.Cost,
-	}
+	return cost.Charge{Model: model, Tokens: u.Tokens, Cost: u.Cost}
 }
 
 // blockSize is the assumed size of an empty message, block or hint, so that many of them count,
@@ -153,7 +139,8 @@ func (n needs) maxTokens() int64 {
 // reservation returns an upper bound for a completion. added is the number of bytes that
 // the host gets in addition to the request.
 func reservation(m *Model, req *Request, added int) usage {
-	u := usage{Input: newNeeds(req.Params).maxTokens() + int64(added), Output: req.Params.MaxTokens, Estimated: true}
+	u := usage{Estimated: true}
+	u.Input, u.Output = newNeeds(req.Params).maxTokens()+int64(added), req.Params.MaxTokens
 	if m.price != nil {
 		u.Cost = cost.Most(*m.price, u.Input, u.Output)
 	}
@@ -163,7 +150,7 @@ func reservation(m *Model, req *Request, added int) usage {
 // withCost returns u with its cost, if the price of the model is known.
 func (m *Model) withCost(u usage) usage {
 	if m.price != nil {
-		u.Cost = cost.At(*m.price, u.charge(m.ID).Tokens)
+		u.Cost = cost.At(*m.price, u.Tokens)
 	}
 	return u
 }
@@ -172,7 +159,8 @@ func (m *Model) withCost(u usage) usage {
 // the length of the reply in bytes. Package chat has removed counts that cannot be true.
 func spending(m *Model, req *Request, added int, count *chat.Usage, size int) usage {
 	needs := newNeeds(req.Params)
-	u := usage{Input: needs.tokens() + int64(added/4), Output: int64(size+3) / 4, Estimated: true}
+	u := usage{Estimated: true}
+	u.Input, u.Output = needs.tokens()+int64(added/4), int64(size+3)/4
 	if count == nil {
 		return m.withCost(u)
 	}

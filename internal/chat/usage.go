@@ -20,11 +20,10 @@ const (
 	maxTokenBytes = 128         // the longest tokens of vocabularies are runs of spaces
 )
 
+// usageWire holds the counts as a host sends them.
 type usageWire struct {
-	prompt, completion, total int
-	reasoning                 int
-	cached, written           int
-	besidePrompt              int // tokens of the cache that Anthropic counts beside the prompt
+	Usage
+	besidePrompt int // tokens of the cache that Anthropic counts beside the prompt
 }
 
 // decodeUsage returns a host's counts, nil if none can be true.
@@ -36,9 +35,9 @@ func decodeUsage(raw json.RawMessage) *Usage {
 	if err != nil {
 		return nil
 	}
-	u := &Usage{Prompt: w.prompt, Completion: w.completion, Total: w.total}
+	u := &w.Usage
 	switch rest := u.Total - u.Prompt - u.Completion; {
-	case u.Prompt > 0 && rest > 0 && (rest == w.besidePrompt || rest == w.cached):
+	case u.Prompt > 0 && rest > 0 && (rest == w.besidePrompt || rest == u.Cached):
 		u.Prompt += rest // the host counts cached tokens beside the prompt
 	case u.Prompt > 0: // Gemini and xAI count reasoning only in the total
 		u.Completion = max(u.Completion, u.Total-u.Prompt)
@@ -49,8 +48,8 @@ func decodeUsage(raw json.RawMessage) *Usage {
 	if u.Total == 0 {
 		return nil
 	}
-	u.Cached, u.Reasoning = min(w.cached, u.Prompt), min(w.reasoning, u.Completion)
-	u.CacheWrite = min(w.written, u.Prompt-u.Cached)
+	u.Cached, u.Reasoning = min(u.Cached, u.Prompt), min(u.Reasoning, u.Completion)
+	u.CacheWrite = min(u.CacheWrite, u.Prompt-u.Cached)
 	return u
 }
 
@@ -64,30 +63,30 @@ func (d *decoder) usage() (w usageWire, err error) {
 	for key := range d.Members {
 		switch string(key) {
 		case "prompt_tokens", "input_tokens": // the latter of the Responses API and of Anthropic
-			set(&w.prompt)
+			set(&w.Prompt)
 		case "completion_tokens", "output_tokens":
-			set(&w.completion)
+			set(&w.Completion)
 		case "total_tokens":
-			set(&w.total)
+			set(&w.Total)
 		case "prompt_tokens_details", "completion_tokens_details", "input_tokens_details", "output_tokens_details":
 			for key := range d.objectMembers() {
 				switch string(key) {
 				case "cached_tokens":
-					set(&w.cached)
+					set(&w.Cached)
 				case "cache_write_tokens":
-					set(&w.written)
+					set(&w.CacheWrite)
 				case "reasoning_tokens":
-					set(&w.reasoning)
+					set(&w.Reasoning)
 				}
 			}
 		case "cache_creation_input_tokens":
-			set(&w.written)
-			w.besidePrompt += w.written
+			set(&w.CacheWrite)
+			w.besidePrompt += w.CacheWrite
 		case "cached_tokens", "prompt_cache_hit_tokens": // of Moonshot and DeepSeek
-			set(&w.cached)
+			set(&w.Cached)
 		case "cache_read_input_tokens":
-			set(&w.cached)
-			w.besidePrompt += w.cached
+			set(&w.Cached)
+			w.besidePrompt += w.Cached
 		}
 	}
 	return w, d.End()
