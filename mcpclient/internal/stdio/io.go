@@ -87,8 +87,8 @@ func closeEndsRead(r io.Reader) bool {
 	return false
 }
 
-// closeIfCloser closes v, and gives its Close a moment to return, unless it returns at once. It is not an error if v is closed
-// already, or cannot be closed.
+// closeIfCloser closes v, and gives its Close a moment to return, unless it returns at once. It is not an error if v cannot be
+// closed, or is closed already, as a reader is that is also the writer.
 func closeIfCloser(v any) error {
 	var err error
 	switch c := v.(type) {
@@ -99,7 +99,7 @@ func closeIfCloser(v any) error {
 	case io.Closer:
 		_, err = await.Close(c, closingTime)
 	}
-	if errors.Is(err, fs.ErrClosed) || errors.Is(err, net.ErrClosed) {
+	if errors.Is(err, fs.ErrClosed) || errors.Is(err, net.ErrClosed) || errors.Is(err, io.EOF) { // EOF: a channel of SSH
 		return nil
 	}
 	return err

@@ -259,6 +259,25 @@ type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
 
+// The channel of an SSH client is reader and writer, and its second Close returns io.EOF.
+func TestIOClosesOneValueTwice(t *testing.T) {
+	closed := false
+	channel := struct {
+		io.Reader
+		writerFunc
+		closerFunc
+	}{strings.NewReader(""), func(b []byte) (int, error) { return len(b), nil }, func() error {
+		if closed {
+			return io.EOF
+		}
+		closed = true
+		return nil
+	}}
+	conn := check.Value((&IO{Reader: channel, Writer: channel}).Dial(t.Context()))(t)
+	check.NoError(t, conn.Close())
+	check.That(t, closed, "the channel is open")
+}
+
 // A reader that only a goroutine can wait for gives all that it has.
 func TestIOPump(t *testing.T) {
 	in := "{}\n[" + strings.Repeat("1", 100<<10) + "]\n"
