@@ -97,10 +97,7 @@ func (r *requests) requestDisplayMode(ctx context.Context, params json.RawMessag
 	if err := json.Unmarshal(params, &p); err != nil || p.Mode == "" {
 		return nil, errorf(mcp.CodeInvalidParams, "want a mode")
 	}
-	r.view.mu.Lock()
-	before, offered := r.view.context.DisplayMode, r.view.canShowLocked(p.Mode)
-	r.view.mu.Unlock()
-	if offered && p.Mode != before && r.opts.DisplayMode != nil {
+	if _, canChange := r.view.displayMode(p.Mode); canChange && r.opts.DisplayMode != nil {
 		shown, err := r.opts.DisplayMode(ctx, p.Mode)
 		if err != nil {
 			r.opts.Logger.Warn("a display mode is not changed", "error", err)
@@ -108,5 +105,6 @@ func (r *requests) requestDisplayMode(ctx context.Context, params json.RawMessag
 			r.view.setMode(shown)
 		}
 	}
-	return map[string]string{"mode": r.view.mode()}, nil
+	shown, _ := r.view.displayMode(p.Mode)
+	return map[string]string{"mode": shown}, nil
 }

@@ -17,12 +17,13 @@ import (
 type view struct {
 	out *outbox
 
-	mu      sync.Mutex // may be held while out is locked, never the reverse
-	greeted bool       // ui/initialize was answered
-	ready   bool       // ui/notifications/initialized was received
-	modes   []string   // the modes that the view declared; empty: all
-	context HostContext
-	known   map[string]json.RawMessage // the members of context that the view knows
+	mu      sync.Mutex                 // may be held while out is locked, never the reverse
+	greeted bool                       // ui/initialize was answered
+	ready   bool                       // ui/notifications/initialized was received
+	modes   []string                   // the modes that the view declared; empty: all
+	offered []string                   // the modes of the host
+	mode    string                     // in which the view is shown
+	known   map[string]json.RawMessage // the members of the host's context that the view knows
 }
 
 func newView(c HostContext, out *outbox) (*view, error) {
@@ -30,7 +31,7 @@ func newView(c HostContext, out *outbox) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &view{out: out, context: c, known: known}, nil
+	return &view{out: out, offered: slices.Clone(c.AvailableDisplayModes), mode: c.DisplayMode, known: known}, nil
 }
 
 // phase returns the progress of the handshake.
@@ -64,24 +65,24 @@ func (v *view) setReady() bool {
 func (v *view) setContext(c HostContext) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	c.DisplayMode = cmp.Or(c.DisplayMode, v.context.DisplayMode)
-	if c.AvailableDisplayModes == nil {
-		c.AvailableDisplayModes = v.context.AvailableDisplayModes
-	}
+	c.DisplayMode = cmp.Or(c.DisplayMode, v.mode)
 	now, err := c.encode()
 	if err != nil {
 		return err
 	}
-	if c.DisplayMode != v.context.DisplayMode && !v.supportsLocked(c.DisplayMode) {
+	if c.DisplayMode != v.mode && !v.supportsLocked(c.DisplayMode) {
 		return fmt.Errorf("view cannot be shown in the mode %q", c.DisplayMode)
 	}
-	v.changeLocked(c, now)
+	v.mode = c.DisplayMode
+	if c.AvailableDisplayModes != nil {
+		v.offered = slices.Clone(c.AvailableDisplayModes)
+	}
+	v.changeLocked(now)
 	return nil
 }
 
-// changeLocked sets a new context, encoded as now, and queues what differs for the view.
-func (v *view) changeLocked(c HostContext, now map[string]json.RawMessage) {
-	v.context = c
+// changeLocked queues the members that the view does not know for it.
+func (v *view) changeLocked(now map[string]json.RawMessage) {
 	changed := map[string]json.RawMessage{}
 	for name, value := range now {
 		if !bytes.Equal(v.known[name], value) {
@@ -97,20 +98,17 @@ func (v *view) changeLocked(c HostContext, now map[string]json.RawMessage) {
 func (v *view) setMode(mode string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if !v.canShowLocked(mode) {
-		return
-	}
-	c := v.context
-	c.DisplayMode = mode
-	if now, err := c.encode(); err == nil {
-		v.changeLocked(c, now)
+	if v.canShowLocked(mode) {
+		v.mode = mode
+		v.changeLocked(map[string]json.RawMessage{"displayMode": jsonrpc.AppendString(nil, mode)})
 	}
 }
 
-func (v *view) mode() string {
+// displayMode returns the mode in which the view is shown, and whether another one can replace it.
+func (v *view) displayMode(other string) (mode string, canChange bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return v.context.DisplayMode
+	return v.mode, other != v.mode && v.canShowLocked(other)
 }
 
 // supportsLocked reports whether the view supports a mode.
@@ -120,7 +118,7 @@ func (v *view) supportsLocked(mode string) bool {
 
 // canShowLocked reports whether both host and view support a mode.
 func (v *view) canShowLocked(mode string) bool {
-	return slices.Contains(v.context.AvailableDisplayModes, mode) && v.supportsLocked(mode)
+	return slices.Contains(v.offered, mode) && v.supportsLocked(mode)
 }
 
 // HostContext describes the host to its views. Fields that are not set are left out. A display mode is "inline",
