@@ -166,7 +166,7 @@ func (a *approvals) warn(what string, q *question, err error) {
 // approver returns the function that decides on calls of the tool, nil if they need no approval.
 // The [caller.Caller] of the context may replace the host's function.
 func (t *Tool) approver(ctx context.Context) approval.Func {
-	ask := wrapApproval(ctx, t.server.log, t.server.approve)
+	ask := wrapApproval(ctx, t.server.opts.Logger, t.server.opts.Approve)
 	switch {
 	case t.isReader(), t.server.policy.Trust == TrustFull, t.server.policy.Trust == TrustHints && declaresReadOnly(t.def):
 		return nil
@@ -238,7 +238,7 @@ func (a *approvals) decide(ctx context.Context, q *question, ask func() (approva
 
 // askHost asks the host to decide on a call of the tool. The error matches [ErrUndecided].
 func (t *Tool) askHost(ctx context.Context, ask approval.Func, request *approval.Request) (d approval.Decision, err error) {
-	err = runGuarded(t.server.log, "Options.Approve", func() (err error) {
+	err = runGuarded(t.server.opts.Logger, "Options.Approve", func() (err error) {
 		d, err = ask(ctx, request)
 		return err
 	})
@@ -246,7 +246,7 @@ func (t *Tool) askHost(ctx context.Context, ask approval.Func, request *approval
 		return d, nil
 	}
 	if callerOf(ctx).Approve == nil { // a Caller that decides may ask later
-		t.server.log.Warn("Options.Approve gave no decision", "server", t.server.label, "tool", t.name, "error", err)
+		t.server.opts.Logger.Warn("Options.Approve gave no decision", "server", t.server.label, "tool", t.name, "error", err)
 	}
 	return approval.Decision{}, &approvalError{t.name, err}
 }

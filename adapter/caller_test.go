@@ -101,7 +101,7 @@ func TestSourceOfSeveralCalls(t *testing.T) {
 
 // A sampling handler may call tools of other servers. Their requests do not belong to the tool of the first call.
 func TestSourceInsideAHandler(t *testing.T) {
-	outer := &Tool{name: "outer", server: &serverState{label: "a"}}
+	outer := &Tool{name: "outer", server: newServerState(new(Options).withDefaults(), &Server{Name: "a"})}
 	ctx := withRequestOrigin((&pendingCall{tool: outer, call: llms.ToolCall{ID: "1"}}).withContext(t.Context()), "a")
 	check.Equal(t, "source", seenIn(ctx), origin{"a", "1"})
 	check.Equal(t, "source", seenIn(withRequestOrigin(ctx, "b")), origin{server: "b"})

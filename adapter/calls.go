@@ -108,7 +108,7 @@ func (c *calls) run(ctx context.Context, s *pendingCall, opts []mcpclient.CallOp
 func (c *calls) answer(r *Result, res *mcp.CallToolResult, edited []byte, note string) *Result {
 	server := r.Tool.server
 	r.Raw, r.IsError = res, res.IsError
-	text, media := render(res, server.maxMedia)
+	text, media := render(res, server.opts.maxMedia)
 	if edited != nil {
 		text = fmt.Sprintf("[the user changed the arguments to %s]\n%s", excerpt.Limit(string(edited), 2000), text)
 	}
@@ -129,7 +129,7 @@ func (c *calls) answerViolation(r *Result, err error, bad *mcpclient.OutputError
 		cause = violation
 	}
 	server, why := r.Tool.server, excerpt.Cut(cause.Error())
-	server.log.Warn("a result does not fit the output schema of its tool",
+	server.opts.Logger.Warn("a result does not fit the output schema of its tool",
 		"server", server.label, "tool", shortName(r.Tool.def), "error", why)
 	note := fmt.Sprintf("Error: the tool ran, but its result does not fit the output schema that it declares: %s. "+
 		"It may be wrong:\n", why)

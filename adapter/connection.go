@@ -13,9 +13,7 @@ import (
 
 // server is one connection to a server, or the failed attempt to connect. A reconnect is a new server.
 type server struct {
-	label  string
-	recipe *Server      // shared by all connections to the server
-	state  *serverState // shared, too
+	state  *serverState // shared by all connections to the server
 	client *mcpclient.Client
 	watch  *watch
 
@@ -48,7 +46,7 @@ func (c *connector) open(ctx context.Context, s *server) error {
 	l, err := c.connectAndList(ctx, s)
 	if err != nil {
 		_ = s.close()
-		return fmt.Errorf("server %q: %w", s.label, err)
+		return fmt.Errorf("server %q: %w", s.state.label, err)
 	}
 	s.pins = l.applyPins(s, s.pins)
 	s.listing = l
@@ -61,7 +59,7 @@ func (c *connector) open(ctx context.Context, s *server) error {
 // connectAndList connects to the server, subscribes to its changes and lists its tools. In this
 // order no change is missed.
 func (c *connector) connectAndList(ctx context.Context, s *server) (l listing, err error) {
-	if s.client, err = mcpclient.Connect(ctx, s.recipe.Transport, c.connectOptions(s)); err != nil {
+	if s.client, err = mcpclient.Connect(ctx, s.state.recipe.Transport, c.connectOptions(s)); err != nil {
 		return l, err
 	}
 	if !c.roster.start(func() { s.watch.run(s.life, s.client) }) {
@@ -74,21 +72,21 @@ func (c *connector) connectAndList(ctx context.Context, s *server) (l listing, e
 // connectOptions returns the options for connecting to the server.
 func (c *connector) connectOptions(s *server) *mcpclient.Options {
 	question := func(ctx context.Context) func(error) { return c.lender.question(ctx, s) }
-	opts := withNotifications(withQuestions(c.hostOptions(s), s.label, question), s.watch.notify)
-	opts.Protocol.Revision = cmp.Or(s.recipe.Revision, opts.Protocol.Revision)
+	opts := withNotifications(withQuestions(c.hostOptions(s), s.state.label, question), s.watch.notify)
+	opts.Protocol.Revision = cmp.Or(s.state.recipe.Revision, opts.Protocol.Revision)
 	if s.state.useOlder.Load() {
 		opts.Protocol.Revision = mcp.Revision20251125
 	}
-	if s.recipe.ClientOptions == nil && opts.Logger != nil { // one logger for several servers
-		opts.Logger = opts.Logger.With("server", s.label)
+	if s.state.recipe.ClientOptions == nil && opts.Logger != nil { // one logger for several servers
+		opts.Logger = opts.Logger.With("server", s.state.label)
 	}
 	return opts
 }
 
 // hostOptions returns the host's options for the connection, or nil.
 func (c *connector) hostOptions(s *server) *mcpclient.Options {
-	if s.recipe.ClientOptions != nil {
-		return s.recipe.ClientOptions
+	if s.state.recipe.ClientOptions != nil {
+		return s.state.recipe.ClientOptions
 	}
 	return c.opts.ClientOptions
 }

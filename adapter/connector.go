@@ -22,10 +22,10 @@ type connector struct {
 	schemas  schema.Cache
 }
 
-// newServer returns a server of this toolset. The recipe must not change afterwards.
-func (c *connector) newServer(recipe *Server, state *serverState) *server {
-	s := &server{label: recipe.Name, recipe: recipe, state: state, pins: recipe.Pins}
-	s.watch = newWatch(s.label, c.opts, func(ctx context.Context) error { return c.relistAnnounced(ctx, s) })
+// newServer returns a server of this toolset.
+func (c *connector) newServer(state *serverState) *server {
+	s := &server{state: state, pins: state.recipe.Pins}
+	s.watch = newWatch(state.label, c.opts, func(ctx context.Context) error { return c.relistAnnounced(ctx, s) })
 	s.life, s.end = context.WithCancel(c.roster.life)
 	return s
 }
@@ -39,7 +39,7 @@ func (c *connector) add(ctx context.Context, added *Server) error {
 	if err != nil {
 		return err
 	}
-	s := c.newServer(added, newServerState(c.opts, added))
+	s := c.newServer(newServerState(c.opts, added))
 	mayWait, err := c.join(ctx, s, done)
 	if err != nil {
 		return err
@@ -65,7 +65,7 @@ func (c *connector) join(ctx context.Context, s *server, done func()) (mayWait b
 		return false, err
 	}
 	c.watchServer(s)
-	return c.reporter.add(s.state, Event{Server: s.label, Kind: ServerAdded, Added: toolNames(tools)}), nil
+	return c.reporter.add(s.state, Event{Server: s.state.label, Kind: ServerAdded, Added: toolNames(tools)}), nil
 }
 
 // watchServer starts to watch a server that has joined the toolset.
@@ -96,7 +96,7 @@ func (c *connector) keepConnected(s *server) {
 			if err == nil || c.roster.life.Err() != nil || errors.Is(err, transport.ErrDialedOnce) {
 				return // it was replaced or removed, or cannot be reconnected
 			}
-			c.opts.Logger.Debug("a server is not there yet", "server", s.label, "attempt", n+1, "error", err)
+			c.opts.Logger.Debug("a server is not there yet", "server", s.state.label, "attempt", n+1, "error", err)
 		}
 	})
 }
@@ -118,9 +118,9 @@ func (c *connector) awaitLoss(s *server) bool {
 	if s.life.Err() != nil || err == mcpclient.ErrClosed { // closed here; the error of a lost connection only wraps ErrClosed
 		return false
 	}
-	c.opts.Logger.Warn("a server is lost", "server", s.label, "error", err)
+	c.opts.Logger.Warn("a server is lost", "server", s.state.label, "error", err)
 	_ = c.changeServer(c.roster.life, s, func(context.Context) (*Event, error) {
-		return &Event{Server: s.label, Kind: ServerLost, Err: fmt.Errorf("server %q: %w", s.label, err)}, nil
+		return &Event{Server: s.state.label, Kind: ServerLost, Err: fmt.Errorf("server %q: %w", s.state.label, err)}, nil
 	})
 	return true
 }

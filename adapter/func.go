@@ -206,7 +206,7 @@ func (t *Tool) runLocal(ctx context.Context, args json.RawMessage, opts []mcpcli
 		ctx, cancel = context.WithTimeout(ctx, limit)
 		defer cancel()
 	}
-	err = runGuarded(t.server.log, "the tool", func() (err error) {
+	err = runGuarded(t.server.opts.Logger, "the tool", func() (err error) {
 		res, err = t.local(ctx, args)
 		return err
 	})

@@ -26,7 +26,7 @@ func (t *Tool) Repeatable() bool { return t.honoursKey() || t.isHarmlessTwice() 
 
 // honoursKey reports whether a repeated call is recognized by its key.
 func (t *Tool) honoursKey() bool {
-	return t.honoursKeys || t.keyArgument != "" || t.server.keyInMeta != ""
+	return t.honoursKeys || t.keyArgument != "" || t.server.recipe.KeyInMeta != ""
 }
 
 // isHarmlessTwice reports whether a second call without the key of the first does no harm.
@@ -40,7 +40,7 @@ func (t *Tool) applyRepeat() error {
 	if repeat == nil {
 		return nil
 	}
-	return runGuarded(t.server.log, "Policy.Repeat", func() error { t.repeat = repeat(t.def); return nil })
+	return runGuarded(t.server.opts.Logger, "Policy.Repeat", func() error { t.repeat = repeat(t.def); return nil })
 }
 
 // ReadOnly reports whether calls of the tool change nothing: the tool declares it (readOnlyHint),
@@ -97,7 +97,7 @@ func (s *pendingCall) withKey(t *Tool, arguments json.RawMessage, opts []mcpclie
 
 // keyOption returns the call option that sends the key.
 func (t *Tool) keyOption(key string) mcpclient.CallOption {
-	return mcpclient.WithMeta(cmp.Or(t.server.keyInMeta, IdempotencyKeyMeta), jsonrpc.AppendString(nil, key))
+	return mcpclient.WithMeta(cmp.Or(t.server.recipe.KeyInMeta, IdempotencyKeyMeta), jsonrpc.AppendString(nil, key))
 }
 
 // continueOptions returns the options of a call that continues a round. It has a key of its own, because with the first key

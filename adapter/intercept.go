@@ -49,7 +49,7 @@ func (s *pendingCall) intercept(ctx context.Context, r *Request) (res *mcp.CallT
 	for i := len(all) - 1; i >= 0; i-- {
 		next := h
 		h = func(ctx context.Context, r *Request) (res *mcp.CallToolResult, err error) {
-			err = runGuarded(s.tool.server.log, "interceptor", func() (err error) {
+			err = runGuarded(s.tool.server.opts.Logger, "interceptor", func() (err error) {
 				res, err = all[i](next)(ctx, r)
 				return err
 			})

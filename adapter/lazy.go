@@ -34,7 +34,7 @@ func (c *connector) recallList(s *server) bool {
 	}
 	defs, err := lists(c.opts.ListDir).load(s.state.origin)
 	if err != nil {
-		c.opts.Logger.Warn("the kept list of a server's tools cannot be used", "server", s.label, "error", err)
+		c.opts.Logger.Warn("the kept list of a server's tools cannot be used", "server", s.state.label, "error", err)
 		return false
 	}
 	if defs == nil {
@@ -59,7 +59,7 @@ func (c *connector) storeList(s *server, defs []*mcp.Tool) {
 	}
 	if err := lists(c.opts.ListDir).store(s.state.origin, defs); err != nil {
 		c.opts.Logger.Warn("the list of a server's tools is not kept: the next start connects to it at once",
-			"server", s.label, "error", err)
+			"server", s.state.label, "error", err)
 	}
 }
 
@@ -87,7 +87,7 @@ func (c *connector) connectIdle(ctx context.Context, state *serverState) error {
 func (c *connector) disconnectIdleLocked(s *server) {
 	c.roster.startLocked(func() {
 		if err := c.changeServer(c.roster.life, s, func(context.Context) (*Event, error) { return nil, c.disconnect(s) }); err != nil {
-			c.opts.Logger.Debug("a server stays open without calls", "server", s.label, "error", err)
+			c.opts.Logger.Debug("a server stays open without calls", "server", s.state.label, "error", err)
 		}
 	})
 }
@@ -100,7 +100,7 @@ func (c *connector) disconnect(s *server) error {
 		defs = append(defs, tool.def)
 	}
 	c.roster.mu.Unlock()
-	idle := c.newServer(s.recipe, s.state)
+	idle := c.newServer(s.state)
 	idle.pins = s.pins
 	c.makeDormant(idle, defs)
 	replaced := c.roster.replace(s, func() *server {

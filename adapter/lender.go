@@ -23,7 +23,7 @@ type lender struct {
 	callUser      func(context.Context) (user string, known bool)
 
 	// Provided by the connector.
-	newServer      func(*Server, *serverState) *server
+	newServer      func(*serverState) *server
 	open           func(context.Context, *server) error
 	connectIdle    func(context.Context, *serverState) error // connects a server that is idle
 	disconnectIdle func(*server)                             // disconnects a lazy server; called with the lock held
@@ -37,7 +37,7 @@ func (l *lender) hold(ctx context.Context, tool *Tool, opts []mcpclient.CallOpti
 		return nil, nil, err
 	case now.local != nil:
 		return now, func() {}, nil
-	case now.server.maxUsers > 0:
+	case now.server.recipe.PerUser > 0:
 		return l.holdPerUser(ctx, now, opts)
 	case now.client == nil:
 		if err := l.connectIdle(ctx, now.server); err != nil {
@@ -75,7 +75,7 @@ func (l *lender) holdPerUser(
 func (l *lender) conn(
 	ctx context.Context, state *serverState, opts []mcpclient.CallOption,
 ) (s *server, release func(), err error) {
-	if state.maxUsers > 0 {
+	if state.recipe.PerUser > 0 {
 		return l.userConn(ctx, state, opts)
 	}
 	if err := l.connectIdle(ctx, state); err != nil {
@@ -112,9 +112,9 @@ func (l *lender) userTool(s *server, tool *Tool) (*Tool, error) {
 	i := slices.IndexFunc(s.tools, func(own *Tool) bool { return own.def.Name == tool.def.Name })
 	switch {
 	case i < 0:
-		return nil, &staleToolError{tool: tool.name, server: s.label, reason: toolGone}
+		return nil, &staleToolError{tool: tool.name, server: s.state.label, reason: toolGone}
 	case s.tools[i].fingerprint != tool.fingerprint:
-		return nil, &staleToolError{tool: tool.name, server: s.label, reason: toolChanged}
+		return nil, &staleToolError{tool: tool.name, server: s.state.label, reason: toolChanged}
 	}
 	return s.tools[i].withName(tool.name), nil
 }
@@ -221,7 +221,7 @@ func (l *lender) question(ctx context.Context, s *server) (answered func(error))
 		l.countQuestion(s, -1)
 		for _, c := range callers {
 			if c != nil && c.Unanswered != nil {
-				_ = runGuarded(l.opts.Logger, "Caller.Unanswered", func() error { c.Unanswered(s.label, err); return nil })
+				_ = runGuarded(l.opts.Logger, "Caller.Unanswered", func() error { c.Unanswered(s.state.label, err); return nil })
 			}
 		}
 	}

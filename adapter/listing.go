@@ -72,7 +72,7 @@ func (c *connector) makeTool(s *server, def *mcp.Tool) (*Tool, error) {
 		return nil, err
 	}
 	tool.calls = c.calls
-	if rename := s.recipe.Rename; rename != nil {
+	if rename := s.state.recipe.Rename; rename != nil {
 		if err := runGuarded(c.opts.Logger, "Server.Rename", func() error { tool.own = rename(def); return nil }); err != nil {
 			return nil, err
 		}
@@ -82,7 +82,7 @@ func (c *connector) makeTool(s *server, def *mcp.Tool) (*Tool, error) {
 
 // recordSkipped records that a tool is left out.
 func (l *listing) recordSkipped(s *server, name string, err error) {
-	s.state.log.Warn("left out a tool", "server", s.label, "tool", excerpt.Limit(name, 200), "error", err)
+	s.state.opts.Logger.Warn("left out a tool", "server", s.state.label, "tool", excerpt.Limit(name, 200), "error", err)
 	if l.skipped == nil {
 		l.skipped = map[string]error{}
 	}
@@ -121,7 +121,7 @@ func matches(pattern, name []rune) bool {
 
 // passesFilters reports whether the host's filters include a tool. The error is a panic of the filter.
 func (s *server) passesFilters(def *mcp.Tool) (keep bool, err error) {
-	r := s.recipe
+	r := s.state.recipe
 	allowed := len(r.Allow) == 0 || matchesAny(r.Allow, def.Name)
 	if !allowed || matchesAny(r.Deny, def.Name) {
 		return false, nil
@@ -129,7 +129,7 @@ func (s *server) passesFilters(def *mcp.Tool) (keep bool, err error) {
 	if r.Filter == nil {
 		return true, nil
 	}
-	err = runGuarded(s.state.log, fmt.Sprintf("filter at tool %q", shortName(def)), func() error {
+	err = runGuarded(s.state.opts.Logger, fmt.Sprintf("filter at tool %q", shortName(def)), func() error {
 		keep = r.Filter(def)
 		return nil
 	})
@@ -138,7 +138,7 @@ func (s *server) passesFilters(def *mcp.Tool) (keep bool, err error) {
 
 // unmatchedBy returns the entries of Allow and Deny that match no listed tool, except for a bare *.
 func (s *server) unmatchedBy(listed []string) (out []string) {
-	for _, p := range slices.Concat(s.recipe.Allow, s.recipe.Deny) {
+	for _, p := range slices.Concat(s.state.recipe.Allow, s.state.recipe.Deny) {
 		if p != "*" && !slices.ContainsFunc(listed, func(name string) bool { return matches([]rune(p), []rune(name)) }) {
 			out = append(out, p)
 		}
@@ -181,7 +181,7 @@ func (l *listing) applyPins(s *server, pins map[string]string) map[string]string
 
 // diff returns the changes from the server's earlier list to the listing. It keeps the values of unchanged tools.
 func (l *listing) diff(s *server) Event {
-	e := Event{Server: s.label, Kind: ToolsChanged}
+	e := Event{Server: s.state.label, Kind: ToolsChanged}
 	before := map[string]*Tool{}
 	for _, tool := range s.tools {
 		before[tool.def.Name] = tool

@@ -91,7 +91,7 @@ func (c *connector) reconnectOlder(ctx context.Context, tool *Tool, why error) b
 	})
 	if err != nil {
 		c.opts.Logger.Warn("a tool asks in a way of an older revision, in which its server cannot be reached",
-			"server", s.label, "tool", shortName(tool.def), "error", err)
+			"server", s.state.label, "tool", shortName(tool.def), "error", err)
 		return false
 	}
 	return tool.server.useOlder.Load()
@@ -112,7 +112,7 @@ func isRefusal(err error) bool {
 
 // mayChooseRevision reports whether the toolset may choose the revision of the server.
 func (c *connector) mayChooseRevision(s *server) bool {
-	forced := s.recipe.Revision
+	forced := s.state.recipe.Revision
 	if given := c.hostOptions(s); given != nil && forced == "" {
 		forced = given.Protocol.Revision
 	}
@@ -122,8 +122,8 @@ func (c *connector) mayChooseRevision(s *server) bool {
 // rememberOlder stores the older revision of a server in the host's cache, for its other clients.
 func (c *connector) rememberOlder(s *server) {
 	c.opts.Logger.Warn("a server's tools ask in a way of an older revision, which is spoken from now on",
-		"server", s.label, "revision", s.client.Server().Revision)
+		"server", s.state.label, "revision", s.client.Server().Revision)
 	if given := c.hostOptions(s); given != nil {
-		given.Protocol.EraCache.Remember(s.recipe.Transport, s.client.Server().Revision)
+		given.Protocol.EraCache.Remember(s.state.recipe.Transport, s.client.Server().Revision)
 	}
 }

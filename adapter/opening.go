@@ -114,7 +114,7 @@ func (c *connector) newOpening(servers []Server) *opening {
 		joined:    make(chan struct{}),
 	}
 	for _, recipe := range servers {
-		s := c.newServer(&recipe, newServerState(c.opts, &recipe))
+		s := c.newServer(newServerState(c.opts, &recipe))
 		o.all = append(o.all, &attempt{server: s})
 		if s.state.policy.Start == StartRequired {
 			o.openWait = 0
@@ -159,8 +159,8 @@ func (o *opening) openServer(ctx context.Context, a *attempt) {
 // replaceLate returns a placeholder for a late server. If it is removed, the server is not started any more.
 func (o *opening) replaceLate(a *attempt) *server {
 	s := a.server
-	a.placeholder = o.newServer(s.recipe, s.state)
-	a.placeholder.err = fmt.Errorf("server %q: %w", s.label, ErrConnecting)
+	a.placeholder = o.newServer(s.state)
+	a.placeholder.err = fmt.Errorf("server %q: %w", s.state.label, ErrConnecting)
 	context.AfterFunc(a.placeholder.life, a.cancel)
 	return a.placeholder
 }
@@ -218,7 +218,7 @@ func (o *opening) note(a *attempt) {
 }
 
 func (c *connector) logLeftOut(s *server) {
-	c.opts.Logger.Warn("left out a server", "server", s.label, "error", s.err)
+	c.opts.Logger.Warn("left out a server", "server", s.state.label, "error", s.err)
 }
 
 // replacePlaceholder replaces a placeholder by a server that has connected or failed, for the holder of
@@ -239,8 +239,8 @@ func (c *connector) replacePlaceholder(placeholder, s *server) {
 		}
 		placeholder.end()
 		c.watchServer(s)
-		c.opts.Logger.Info("a server has joined", "server", s.label, "tools", len(tools))
-		return &Event{Server: s.label, Kind: ServerAdded, Added: toolNames(tools)}, nil
+		c.opts.Logger.Info("a server has joined", "server", s.state.label, "tools", len(tools))
+		return &Event{Server: s.state.label, Kind: ServerAdded, Added: toolNames(tools)}, nil
 	})
 	if !joined {
 		_ = s.close()

@@ -121,11 +121,11 @@ func (l *lender) choose(state *serverState, user string, who *caller.Caller) (lo
 	case busy:
 		return loan{reason: fmt.Sprintf(waitsForCall, state.label), changed: p.changed}, nil
 	}
-	unused, ok := p.makeRoomLocked(state.maxUsers)
+	unused, ok := p.makeRoomLocked(state.recipe.PerUser)
 	if !ok {
-		return loan{reason: fmt.Sprintf(waitsForRoom, state.label, state.maxUsers), changed: p.changed}, nil
+		return loan{reason: fmt.Sprintf(waitsForRoom, state.label, state.recipe.PerUser), changed: p.changed}, nil
 	}
-	s = l.newServer(base.recipe, state)
+	s = l.newServer(state)
 	s.user, s.ready, s.pins, s.replaces = user, make(chan struct{}), base.pins, unused
 	p.conns = append(p.conns, s)
 	p.countCallLocked(s, who)
@@ -189,7 +189,8 @@ func (l *lender) onUserConnEnd(s *server, err error) {
 	l.pools[s.state].wakeLocked()
 	l.roster.mu.Unlock()
 	if !expected {
-		l.opts.Logger.Warn("the connection of a user to a server ended; the next call makes another", "server", s.label, "error", err)
+		l.opts.Logger.Warn("the connection of a user to a server ended; the next call makes another",
+			"server", s.state.label, "error", err)
 	}
 }
 

@@ -333,7 +333,7 @@ func TestCloseAwaitsConnections(t *testing.T) {
 				check.Equal(t, "connections being made after Close", dialing.Load(), 0)
 				ts.roster.mu.Lock()
 				for _, s := range append(ts.lender.connsLocked(), ts.roster.servers...) {
-					check.Equal(t, "idle timer of "+s.label, s.idle, nil)
+					check.Equal(t, "idle timer of "+s.state.label, s.idle, nil)
 				}
 				ts.roster.mu.Unlock()
 				check.Is(t, <-connected, errToolsetClosed)

@@ -45,7 +45,7 @@ func (c *connector) relistAnnounced(ctx context.Context, s *server) error {
 	return c.changeServer(backoff.Unattended(ctx), s, func(ctx context.Context) (*Event, error) {
 		e, err := c.relistTools(ctx, s)
 		if err != nil && ctx.Err() == nil {
-			e = &Event{Server: s.label, Kind: ToolsChanged, Err: err}
+			e = &Event{Server: s.state.label, Kind: ToolsChanged, Err: err}
 		}
 		return e, err
 	})
@@ -70,7 +70,7 @@ func (c *connector) runExclusively(
 	select {
 	case s.state.changing <- struct{}{}:
 	case <-ctx.Done():
-		return false, fmt.Errorf("server %q: %w", s.label, ctx.Err())
+		return false, fmt.Errorf("server %q: %w", s.state.label, ctx.Err())
 	}
 	defer func() { <-s.state.changing }()
 	return c.changeHeld(ctx, s, do)
@@ -110,7 +110,7 @@ func (c *connector) relistTools(ctx context.Context, s *server) (*Event, error) 
 	defer cancel()
 	l, err := c.list(ctx, s, mcpclient.WithoutCache())
 	if err != nil {
-		return nil, fmt.Errorf("server %q: %w", s.label, err)
+		return nil, fmt.Errorf("server %q: %w", s.state.label, err)
 	}
 	pins := l.applyPins(s, s.pins)
 	var e Event
@@ -128,7 +128,7 @@ func (c *connector) relistTools(ctx context.Context, s *server) (*Event, error) 
 // reconnect replaces a server by a new connection; the old one is closed after its last call. The event, of that kind,
 // is nil if the server was removed meanwhile. After an error nothing has changed.
 func (c *connector) reconnect(ctx context.Context, old *server, kind EventKind) (*Event, error) {
-	s := c.newServer(old.recipe, old.state)
+	s := c.newServer(old.state)
 	s.pins = old.pins
 	if err := c.open(ctx, s); err != nil {
 		return nil, err
@@ -145,7 +145,7 @@ func (c *connector) reconnect(ctx context.Context, old *server, kind EventKind) 
 	}
 	c.lender.retire(old)
 	if !old.dormant {
-		c.opts.Logger.Info("a server is connected", "server", s.label)
+		c.opts.Logger.Info("a server is connected", "server", s.state.label)
 	}
 	c.watchServer(s)
 	return &e, nil

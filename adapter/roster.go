@@ -90,7 +90,7 @@ func (r *roster) namesLocked() []string {
 	for _, s := range r.servers {
 		for _, tool := range s.tools {
 			if tool.views.ForModel {
-				ids = append(ids, identity{server: s.label, tool: tool.def.Name, own: tool.own})
+				ids = append(ids, identity{server: s.state.label, tool: tool.def.Name, own: tool.own})
 			}
 		}
 	}
@@ -102,7 +102,7 @@ func (r *roster) namesLocked() []string {
 
 // indexLocked returns the index of the server with that name, or -1.
 func (r *roster) indexLocked(label string) int {
-	return slices.IndexFunc(r.servers, func(s *server) bool { return s.label == label })
+	return slices.IndexFunc(r.servers, func(s *server) bool { return s.state.label == label })
 }
 
 // find returns the present connection to a server, nil if it was removed.
@@ -171,7 +171,7 @@ func (r *roster) listNamed(names []string) ([]*server, error) {
 		if len(names) == 0 {
 			return s.dormant
 		}
-		return !slices.Contains(names, s.label)
+		return !slices.Contains(names, s.state.label)
 	}), nil
 }
 
@@ -194,7 +194,7 @@ func (r *roster) reserve(label string) (done func(), err error) {
 func (r *roster) add(s *server, failed error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.reserved, s.label)
+	delete(r.reserved, s.state.label)
 	switch {
 	case r.closed:
 		return errToolsetClosed

@@ -6,14 +6,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/url"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
 
-	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/config"
@@ -100,19 +98,15 @@ func checkServer(s *Server) error {
 // serverState is what all connections to a server share: how it is treated, and what was learnt
 // about it. It is also the identity of the server.
 type serverState struct {
-	label   string // the host's, "" for the toolset's own tools
-	origin  string // see serverOrigin
-	address string // see serverAddress
+	recipe  *Server
+	opts    *Options // with defaults
+	label   string   // the host's, "" for the toolset's own tools
+	origin  string   // see serverOrigin
+	address string   // see serverAddress
 
-	policy        Policy        // with defaults
-	approve       approval.Func // nil: every call is allowed
-	keyInMeta     string        // see Server
-	keyInArgument string        // see Server
-	maxUsers      int           // connections, one for each user; 0: one connection for all
-	maxMedia      int
-	validator     mcpclient.Validator   // of the host's options for the connection, or nil
-	outputs       schemacheck.Validator // checks outputs without such a validator
-	log           *slog.Logger
+	policy    Policy                // with defaults
+	validator mcpclient.Validator   // of the host's options for the connection, or nil
+	outputs   schemacheck.Validator // checks outputs without such a validator
 
 	changing chan struct{} // has a token while the tools are being listed or the connection is replaced
 
@@ -122,25 +116,21 @@ type serverState struct {
 	live         atomic.Pointer[mcpclient.Client] // the connection of a lazy server, nil while it is idle
 }
 
-// newServerState returns the state of s. o has its defaults.
+// newServerState returns the state of s, which must not change afterwards. o has its defaults.
 func newServerState(o *Options, s *Server) *serverState {
 	var validator mcpclient.Validator
 	if given := cmp.Or(s.ClientOptions, o.ClientOptions); given != nil {
 		validator = given.Validator
 	}
 	return &serverState{
-		label:         s.Name,
-		origin:        serverOrigin(s),
-		address:       serverAddress(s),
-		policy:        s.Policy.inherit(o.Policy),
-		approve:       o.Approve,
-		keyInMeta:     s.KeyInMeta,
-		keyInArgument: s.KeyInArgument,
-		maxUsers:      max(s.PerUser, 0),
-		maxMedia:      o.maxMedia,
-		validator:     validator,
-		log:           o.Logger,
-		changing:      make(chan struct{}, 1),
+		recipe:    s,
+		opts:      o,
+		label:     s.Name,
+		origin:    serverOrigin(s),
+		address:   serverAddress(s),
+		policy:    s.Policy.inherit(o.Policy),
+		validator: validator,
+		changing:  make(chan struct{}, 1),
 	}
 }
 

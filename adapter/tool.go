@@ -55,7 +55,7 @@ type Tool struct {
 // error says why the tool cannot be offered.
 func newTool(state *serverState, client *mcpclient.Client, def *mcp.Tool, schemas *schema.Cache) (*Tool, error) {
 	shown, keyArgument := def.InputSchema, ""
-	if name := state.keyInArgument; name != "" {
+	if name := state.recipe.KeyInArgument; name != "" {
 		if without, ok := withoutProperty(shown, name); ok {
 			shown, keyArgument = without, name
 		}
@@ -65,11 +65,13 @@ func newTool(state *serverState, client *mcpclient.Client, def *mcp.Tool, schema
 		return nil, err
 	}
 	if ignored := input.Ignored(); len(ignored) > 0 {
-		state.log.Debug("patterns that are left to the server", "server", state.label, "tool", shortName(def), "at", ignored)
+		state.opts.Logger.Debug("patterns that are left to the server",
+			"server", state.label, "tool", shortName(def), "at", ignored)
 	}
 	views, err := apps.ReadToolMeta(def)
 	if err != nil {
-		state.log.Warn("what a tool says of views cannot be read", "server", state.label, "tool", shortName(def), "error", err)
+		state.opts.Logger.Warn("what a tool says of views cannot be read",
+			"server", state.label, "tool", shortName(def), "error", err)
 	}
 	tool := &Tool{
 		server:      state,
@@ -108,7 +110,8 @@ func (t *Tool) prepareChecks(shown json.RawMessage) error {
 	}
 	v := cmp.Or(t.server.validator, mcpclient.Validator(&t.server.outputs))
 	if _, err := v.Compile(t.def.OutputSchema); err != nil {
-		t.server.log.Warn("results of a tool are not checked", "server", t.server.label, "tool", shortName(t.def), "error", err)
+		t.server.opts.Logger.Warn("results of a tool are not checked",
+			"server", t.server.label, "tool", shortName(t.def), "error", err)
 		return nil
 	}
 	t.outputs = v

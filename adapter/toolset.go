@@ -86,10 +86,10 @@ func (t *Toolset) Servers() []ServerStatus { return t.roster.status() }
 // statusLocked returns the state of the server.
 func (s *server) statusLocked() ServerStatus {
 	if s.err != nil {
-		return ServerStatus{Name: s.label, Err: s.err}
+		return ServerStatus{Name: s.state.label, Err: s.err}
 	}
 	out := ServerStatus{
-		Name:      s.label,
+		Name:      s.state.label,
 		Client:    s.client,
 		Tools:     forModels(s.tools),
 		Skipped:   maps.Clone(s.skipped),
@@ -131,7 +131,7 @@ func (t *Toolset) Pins() map[string]map[string]string {
 	out := map[string]map[string]string{}
 	for _, s := range t.roster.servers {
 		if s.err == nil {
-			out[s.label] = fingerprints(s.tools)
+			out[s.state.label] = fingerprints(s.tools)
 		}
 	}
 	return out
@@ -155,7 +155,7 @@ func (t *Toolset) Close() error {
 	r.end()
 	err := concurrently(servers, func(s *server) error {
 		if err := s.close(); err != nil {
-			return fmt.Errorf("close server %q: %w", s.label, err)
+			return fmt.Errorf("close server %q: %w", s.state.label, err)
 		}
 		return nil
 	})

@@ -155,7 +155,7 @@ func (a *viewAccess) ReadResource(ctx context.Context, uri string, opts ...mcpcl
 	}
 	ctx = context.WithValue(ctx, viewKey{}, a.uri)
 	if approve := a.toolset.opts.ApproveRead; approve != nil {
-		err := runGuarded(s.state.log, "Options.ApproveRead", func() error { return approve(ctx, a.server, uri) })
+		err := runGuarded(s.state.opts.Logger, "Options.ApproveRead", func() error { return approve(ctx, a.server, uri) })
 		if err != nil {
 			return nil, fmt.Errorf("read resource %q: %w: %w", excerpt.Limit(uri, 200), apps.ErrDenied, err)
 		}
