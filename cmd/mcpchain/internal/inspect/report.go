@@ -247,7 +247,7 @@ func (s *serverReport) fill(
 	}
 	if server.Capabilities.Resources != nil {
 		s.Resources = listed(s, "resources", status.Client.Resources(ctx), func(r *mcp.Resource) string { return r.URI })
-		templates := offering.Templates(ctx, status.Client)
+		templates := offering.Templates(status.Client.ResourceTemplates(ctx))
 		s.Templates = listed(s, "templates of resources", templates, func(t *mcp.ResourceTemplate) string { return t.URITemplate })
 	}
 }

@@ -1,7 +1,6 @@
 package offering
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"iter"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/internal/spelling"
-	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -75,14 +73,9 @@ func CheckNames(prompt *mcp.Prompt, given map[string]string) error {
 	return nil
 }
 
-// Templates is like [mcpclient.Client.ResourceTemplates], but empty if the server does not have the
-// method, as many servers with resources.
-func Templates(ctx context.Context, c *mcpclient.Client) iter.Seq2[*mcp.ResourceTemplate, error] {
-	return ignoreUnknownMethod(c.ResourceTemplates(ctx))
-}
-
-// ignoreUnknownMethod ends a list without an error if the server does not have the method.
-func ignoreUnknownMethod(all iter.Seq2[*mcp.ResourceTemplate, error]) iter.Seq2[*mcp.ResourceTemplate, error] {
+// Templates returns a list of templates without the error of a server that does not have the method, as many servers
+// with resources do not.
+func Templates(all iter.Seq2[*mcp.ResourceTemplate, error]) iter.Seq2[*mcp.ResourceTemplate, error] {
 	return func(yield func(*mcp.ResourceTemplate, error) bool) {
 		for t, err := range all {
 			if rpc, ok := errors.AsType[*mcp.RPCError](err); ok && rpc.Code == mcp.CodeMethodNotFound {

@@ -161,7 +161,7 @@ func resourceEntries(ctx context.Context, c *mcpclient.Client) ([]entry, error) 
 	if err != nil {
 		return all, err
 	}
-	more, err := collectEntries(offering.Templates(ctx, c), func(t *mcp.ResourceTemplate) entry {
+	more, err := collectEntries(offering.Templates(c.ResourceTemplates(ctx)), func(t *mcp.ResourceTemplate) entry {
 		return entry{usage: t.URITemplate, about: "template: " + cmp.Or(t.Title, t.Name)}
 	})
 	return append(all, more...), err
