@@ -13,11 +13,12 @@ import (
 )
 
 // authorize gives each remote server of a file an HTTP client that signs in.
-func (h *Host) authorize(file []config.Server) (err error) {
+func (h *Host) authorize(file []config.Server) {
+	var storeErr error
 	store := h.options.Tokens
 	if store == nil {
-		if store, err = signin.Tokens(""); err != nil {
-			return err
+		if store, storeErr = signin.Tokens(""); storeErr != nil { // as in a container whose files cannot be written
+			store = oauth.NewMemoryStore()
 		}
 	}
 	h.signIns = map[string]*oauth.Transport{}
@@ -27,7 +28,7 @@ func (h *Host) authorize(file []config.Server) (err error) {
 			continue
 		}
 		t, err := signin.Authorize(s, &signin.Options{
-			Client: cmp.Or(h.options.Name, "mcpchain"), Store: store, Receiver: h.receiver(s),
+			Client: cmp.Or(h.options.Name, "mcpchain"), Store: store, Receiver: h.receiver(s, storeErr),
 		})
 		switch {
 		case t != nil:
@@ -36,14 +37,19 @@ func (h *Host) authorize(file []config.Server) (err error) {
 			s.Err = fmt.Errorf("sign in: %w", err)
 		}
 	}
-	return nil
+	if t := h.options.Terminal; t != nil && storeErr != nil && len(h.signIns) > 0 {
+		t.note("a sign-in lasts until the end of the program only: %v", storeErr)
+	}
 }
 
-// receiver returns a receiver that asks the person at the terminal to sign in. Without a terminal
-// it refuses, and says what to do.
-func (h *Host) receiver(s *config.Server) oauth.Receiver {
+// receiver returns a receiver that asks the person at the terminal to sign in. Without a terminal it refuses, and says
+// what to do, or why there are no stored tokens.
+func (h *Host) receiver(s *config.Server, storeErr error) oauth.Receiver {
 	t := h.options.Terminal
-	if t == nil {
+	switch {
+	case t == nil && storeErr != nil:
+		return signin.NotNow("its tokens cannot be read: " + storeErr.Error())
+	case t == nil:
 		return signin.NotNow("open the file once in a program with a terminal, and sign in there")
 	}
 	return &signin.Page{

@@ -38,7 +38,7 @@ type Options struct {
 	Sampling *sampling.Options
 
 	// Tokens stores the tokens of sign-ins. Default: files in the directory mcpchain/tokens under [os.UserConfigDir], or
-	// memory if there is no such directory.
+	// memory if there is no such directory, or it cannot be used.
 	Tokens oauth.Store
 
 	// Name is the name of this program for authorization servers. Default "mcpchain".
@@ -100,9 +100,7 @@ func Open(ctx context.Context, file string, opts *Options) (*Host, error) {
 
 // connect opens the servers of a file.
 func (h *Host) connect(ctx context.Context, file []config.Server) error {
-	if err := h.authorize(file); err != nil {
-		return err
-	}
+	h.authorize(file)
 	servers, left := adapter.FromConfig(file)
 	h.left = left
 	var err error

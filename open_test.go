@@ -86,6 +86,23 @@ func TestOpen(t *testing.T) {
 	}
 }
 
+// TestNoPlaceForTokens has no folder for tokens that can be written, as in a container: servers that need no token work.
+func TestNoPlaceForTokens(t *testing.T) {
+	servers := file(t, map[string]any{"good": map[string]any{"url": serve(t)}, "locked": map[string]any{"url": protected(t, func() {})}})
+	t.Setenv("HOME", servers) // a file
+	t.Setenv("XDG_CONFIG_HOME", servers)
+	t.Setenv("AppData", servers)
+	var shown strings.Builder
+	for _, terminal := range []*Terminal{nil, {In: strings.NewReader(""), Out: &shown}} {
+		h := check.Value(Open(t.Context(), servers, &Options{Terminal: terminal}))(t)
+		defer h.Close()
+		check.Equal(t, "tools", len(h.Tools().Catalog(profile.Plain).Tools()), 2)
+		problem := h.Problems()[0].Err.Error()
+		check.That(t, terminal != nil || strings.Contains(problem, "file store: "), "got %s, want why there are no tokens", problem)
+	}
+	check.Contains(t, "the person saw", shown.String(), "a sign-in lasts until the end of the program only: file store: ")
+}
+
 // TestLateSignIn asks the person to sign in to a server that Open does not wait for.
 func TestLateSignIn(t *testing.T) {
 	opened := make(chan struct{})
