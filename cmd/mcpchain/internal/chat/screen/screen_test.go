@@ -15,7 +15,7 @@ func TestCleanInput(t *testing.T) {
 	for typed, want := range map[string]string{
 		"Anna\x1b[D\x1b[Dx": "Annax", "\x1b[A\x1bOPhi": "hi", "a\tb\nc\r": "a\tb\nc",
 		"\x1b]0;title\x07größe 漢字 🚀": "größe 漢字 🚀", "\x1b[200~pasted\x1b[201~": "pasted", "x\x00\x7f\u009b31my": "x31my",
-		"\x1b": "",
+		"\x1b": "", "\x9eena, how are you?": "\ufffdena, how are you?", // Windows-1250, not the beginning of a message to the terminal
 	} {
 		check.Equal(t, typed, CleanInput(typed), want)
 	}

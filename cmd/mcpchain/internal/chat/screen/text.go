@@ -22,14 +22,14 @@ import (
 var functionKey = regexp.MustCompile("\x1b[NO].")
 
 // CleanInput removes escape sequences and control characters from what a person typed: a terminal
-// may have written out an arrow key. Line breaks and tabs stay.
+// may have written out an arrow key. Line breaks and tabs stay. Bytes that are not UTF-8 become U+FFFD.
 func CleanInput(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.Is(unicode.Cc, r) && r != '\n' && r != '\t' {
 			return -1
 		}
 		return r
-	}, ansi.Strip(functionKey.ReplaceAllString(text, "")))
+	}, ansi.Strip(functionKey.ReplaceAllString(strings.ToValidUTF8(text, "\ufffd"), "")))
 }
 
 // hangingIndent is the indent of a note's lines after the first.
