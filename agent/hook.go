@@ -25,8 +25,8 @@ import (
 // the reason; [StopRun] ends the run with an answer; any other error fails the run. BeforeTool is
 // called before approval and before the call's intent is recorded, so nothing has happened yet.
 type Hook struct {
-	// BeforeModel may change the request of one model call, but not what its messages and tools
-	// point to. The history stays as it is.
+	// BeforeModel may change the request of one model call: it may replace messages and tools, but not
+	// change the parts of a message or the schema of a tool in place. The history stays as it is.
 	BeforeModel func(ctx context.Context, s *State, q *model.Request) error
 
 	// AfterModel may change the reply before it is recorded, but not the id, name or arguments of its
@@ -118,6 +118,9 @@ func (all hooks) each(point func(Hook) bool, where string, call func(Hook) error
 
 // beforeModel calls the hooks for a model call.
 func (all hooks) beforeModel(ctx context.Context, s *ledger.State, q *model.Request) error {
+	if all.at(hasBeforeModel) {
+		q.Messages, q.Tools = slices.Clone(q.Messages), slices.Clone(q.Tools) // the history and later requests share them
+	}
 	return all.each(hasBeforeModel, "before the model", func(h Hook) error { return h.BeforeModel(ctx, &State{state: s}, q) })
 }
 

@@ -335,3 +335,20 @@ func TestStopWithOutput(t *testing.T) {
 		check.That(t, want == nil || err != nil, "%s: got no error, want %v", answer, want)
 	}
 }
+
+// A hook that replaces a message or a tool changes one request, and neither the history nor the next request.
+func TestHookReplacesInTheRequest(t *testing.T) {
+	look := adapter.Func("look", "Looks.", func(context.Context, struct{}) (string, error) { return "a tree", nil }, nil)
+	m := play(uses(toolCall("1", "look", "{}")), says("done"))
+	turn := 0
+	hook := agent.Hook{BeforeModel: func(_ context.Context, _ *agent.State, q *model.Request) error {
+		if turn++; turn == 1 {
+			q.Messages[0], q.Tools[0].Description = run.Text(run.RoleUser, "***"), "***"
+		}
+		return nil
+	}}
+	got := mustRun(t, newAgent(t, m, &agent.Options{Tools: []adapter.Source{look}, Hooks: []agent.Hook{hook}}), human("secret"))
+	second := m.prompts()[1].Request
+	check.Same(t, "history, and the second request", []string{got.Messages[0].Text(), second.Messages[0].Text(), second.Tools[0].Description},
+		[]string{"secret", "secret", "Looks."})
+}
