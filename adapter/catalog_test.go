@@ -22,6 +22,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 // A catalog never changes. If its tools change, the toolset has a new one.
@@ -89,10 +90,11 @@ func TestSearch(t *testing.T) {
 		}
 		p.AddTool(&tool, echo)
 	}
-	ts := open(t, nil, Server{Name: "office", Transport: p.transport(t), Deny: []string{"delete_*"}})
+	rename := func(def *mcp.Tool) string { return map[string]string{"pay": "transfer"}[def.Name] }
+	ts := open(t, nil, Server{Name: "office", Transport: p.transport(t), Deny: []string{"delete_*"}, Rename: rename})
 	for query, want := range map[string][]string{
-		"letter": {"send_email"}, "emails": {"send_email"}, "search the web for pages": {"lookup"}, "account": {"pay"}, "IBAN": {"pay"},
-		"housekeping": {"wipe"}, "a dangerous thing": {"wipe"}, "office": {"lookup", "pay", "wipe", "send_email"}, "nothing": {},
+		"transfer": {"transfer"}, "letter": {"send_email"}, "emails": {"send_email"}, "search the web for pages": {"lookup"}, "account": {"transfer"}, "IBAN": {"transfer"},
+		"housekeping": {"wipe"}, "a dangerous thing": {"wipe"}, "office": {"lookup", "transfer", "wipe", "send_email"}, "nothing": {},
 	} {
 		check.Same(t, query, namesOf(ts.Catalog(profile.Plain).Search(query, 10)), want)
 	}

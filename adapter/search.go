@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"cmp"
 	"encoding/json"
 	"iter"
 	"maps"
@@ -81,7 +82,7 @@ func newDocs(tools []*Tool) []search.Doc {
 			title = t.def.Annotations.Title
 		}
 		docs[i] = search.Doc{
-			Name: t.def.Name, Title: title, Description: t.def.Description, Params: paramText(t.def.InputSchema),
+			Name: cmp.Or(t.own, t.def.Name), Title: title, Description: t.def.Description, Params: paramText(t.shown.InputSchema),
 			Server: t.server.label + "\n" + strings.Join(toolschema.Groups(t.def.Meta), "\n"),
 		}
 	}
