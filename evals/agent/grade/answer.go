@@ -66,15 +66,17 @@ func hasWords(text, phrase string) bool {
 	return regexp.MustCompile(pattern).MatchString(text)
 }
 
-var number = regexp.MustCompile(`-?\d+(,\d{3})*(\.\d+)?`)
+var number = regexp.MustCompile(`(?:(?:^|[^\pL\p{Nd}])(-))?(\d+(?:,\d{3})*(?:\.\d+)?)`)
 
-// lastNumber returns the last number in a text, false if there is none. A comma before three digits belongs to the number.
+// lastNumber returns the last number in a text, false if there is none. A comma before three digits belongs to the
+// number, and a hyphen unless a letter or a digit precedes it, as in 5-7.
 func lastNumber(text string) (float64, bool) {
-	all := number.FindAllString(text, -1)
+	all := number.FindAllStringSubmatch(text, -1)
 	if len(all) == 0 {
 		return 0, false
 	}
-	n, err := strconv.ParseFloat(strings.ReplaceAll(all[len(all)-1], ",", ""), 64)
+	last := all[len(all)-1]
+	n, err := strconv.ParseFloat(last[1]+strings.ReplaceAll(last[2], ",", ""), 64)
 	return n, err == nil
 }
 

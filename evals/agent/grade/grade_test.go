@@ -36,6 +36,8 @@ func TestAnswer(t *testing.T) {
 		{"a sign at the end", suite.Answer{Contains: []string{"5 %"}}, "5 %x", 1},
 		{"lacks", suite.Answer{Lacks: []string{"hund", "Katze"}}, "ein Hündchen, keine Katzen", 0.5},
 		{"number", suite.Answer{Number: &seven}, "of 12, only 7", 1},
+		{"number at the end of a range", suite.Answer{Number: &seven}, "lanes 5-7", 1},
+		{"number below 0", suite.Answer{Number: &seven}, "it is -7", 0},
 		{"number within", suite.Answer{Number: &seven, Tolerance: 0.5}, "7.5", 1},
 		{"number out of it", suite.Answer{Number: &seven, Tolerance: 0.5}, "7.51", 0},
 		{"no number", suite.Answer{Number: &seven}, "seven", 0},
