@@ -123,6 +123,8 @@ func TestCassettes(t *testing.T) {
 	a, b := run(t, taped, play(one.Cassette))["twice"], run(t, taped, play(other.Cassette))["twice"]
 	check.That(t, a.Outcome == results.Pass && b.Outcome == results.Pass && a.Key() != b.Key() && b.Model == "large-2",
 		"got %s by %s (%s) and %s by %s (%s)", a.Outcome, a.Model, a.Reason, b.Outcome, b.Model, b.Reason)
+	again := run(t, taped, play(one.Cassette+strings.Repeat("/.", 40)))["twice"]
+	check.Equal(t, "by another path", again.Key(), a.Key())
 	s := check.Value(suite.Parse([]byte(taped)))(t)
 	changed := *s
 	changed.About = "changed"

@@ -60,12 +60,13 @@ func Read(dir string) (*Label, string, error) {
 		return nil, "", err
 	}
 	sum := sha256.New()
-	err = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+	files := os.DirFS(dir)
+	err = fs.WalkDir(files, ".", func(path string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
 			return err
 		}
-		data, err := os.ReadFile(path)
-		fmt.Fprintf(sum, "%s %d\n%s", filepath.ToSlash(path[len(dir):]), len(data), data)
+		data, err := fs.ReadFile(files, path)
+		fmt.Fprintf(sum, "/%s %d\n%s", path, len(data), data)
 		return err
 	})
 	return l, hex.EncodeToString(sum.Sum(nil)[:6]), err
