@@ -222,13 +222,12 @@ func updateID(replies []run.Reply) (string, error) {
 
 // Result waits until a run has ended, and returns its result from the store, also if Temporal no longer
 // has its workflow. Its Status says how it ended: unlike that of [agent.Agent.Run], the error is only
-// about the wait.
+// about the wait. It is an error if the workflow has ended before the run, for example because an operator
+// has terminated it; [Client.Drive] starts another one.
 func (c *Client) Result(ctx context.Context, key run.Key) (*agent.Result, error) {
 	waitErr := c.service.GetWorkflow(ctx, WorkflowID(key), "").Get(ctx, nil)
-	if _, hasEnded := errors.AsType[*temporalsdk.WorkflowExecutionError](waitErr); hasEnded {
-		waitErr = nil
-	}
-	if waitErr != nil && !hasNoWorkflow(waitErr) {
+	_, hasEnded := errors.AsType[*temporalsdk.WorkflowExecutionError](waitErr)
+	if waitErr != nil && !hasEnded && !hasNoWorkflow(waitErr) {
 		return nil, fmt.Errorf("wait for run %q: %w", key.ID, waitErr)
 	}
 	log, err := c.store.LoadCurrent(ctx, key)
