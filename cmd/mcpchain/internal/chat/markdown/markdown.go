@@ -36,7 +36,7 @@ const (
 // Stream renders a text that arrives in pieces: each complete block once, and the unfinished one on
 // demand. It must not be used concurrently.
 type Stream struct {
-	page  page
+	width int    // of lines, in columns
 	line  string // unfinished
 	block string // complete lines that are not rendered yet
 	fence string // marks the end of the code; "" outside of code
@@ -53,12 +53,12 @@ const minWidth = 20
 
 // New returns a stream for lines of at most width columns, but at least minWidth. Lines of code may
 // be longer.
-func New(width int) *Stream { return &Stream{page: page{width: max(width, minWidth)}} }
+func New(width int) *Stream { return &Stream{width: max(width, minWidth)} }
 
 // Resize sets the width of the blocks that are not complete.
 func (s *Stream) Resize(width int) {
-	if p := New(width).page; p != s.page {
-		s.page, s.rest = p, nil
+	if width = max(width, minWidth); width != s.width {
+		s.width, s.rest = width, nil
 	}
 }
 
@@ -83,7 +83,7 @@ func (s *Stream) Rest() []string {
 	}
 	size := len(s.block) + len(s.line)
 	if s.rest == nil || size < smallRest || size-s.drawn >= s.drawn/redrawShare {
-		s.rest, s.drawn = s.separated(s.page.render(s.block+s.line)), size
+		s.rest, s.drawn = s.separated(render(s.width, s.block+s.line)), size
 	}
 	return slices.Clone(s.rest)
 }
@@ -94,7 +94,7 @@ func (s *Stream) End() (out []string) {
 		out = s.addLine(s.line)
 	}
 	out = append(out, s.flush()...)
-	*s = Stream{page: s.page}
+	*s = Stream{width: s.width}
 	return out
 }
 
@@ -146,7 +146,7 @@ func (s *Stream) flush() []string {
 	if strings.TrimSpace(block) == "" {
 		return nil
 	}
-	out := s.separated(s.page.render(block))
+	out := s.separated(render(s.width, block))
 	s.begun = true
 	return out
 }
@@ -166,22 +166,19 @@ func code(line string) string { return hosttext.Prose(line) }
 // faint renders a line in faint letters.
 func faint(line string) string { return "\x1b[2m" + line + "\x1b[22m" }
 
-// page renders blocks of Markdown. It does not interpret HTML: a model that writes <name> means
-// that text.
-type page struct{ width int }
-
 // maxExcess is the number of columns by which package glamour may make a line too long.
 const maxExcess = 3
 
-// render renders a block that has no code fences, without blank lines around it. If lines are too
-// wide, it tries smaller widths, and returns the last try.
-func (p page) render(source string) (drawn string) {
+// render renders a block of Markdown that has no code fences, without blank lines around it. If lines are
+// too wide, it tries smaller widths, and returns the last try. It does not interpret HTML: a model that
+// writes <name> means that text.
+func render(width int, source string) (drawn string) {
 	if strings.TrimSpace(source) == "" {
 		return ""
 	}
 	for narrower := range maxExcess + 1 {
-		drawn = renderAt(p.width-narrower, source)
-		if widestLine(drawn) <= p.width {
+		drawn = renderAt(width-narrower, source)
+		if widestLine(drawn) <= width {
 			break
 		}
 	}

@@ -36,17 +36,14 @@ func NewFolder(path string) *Folder { return &Folder{path} }
 // from. The extension depends on the data only, not on what a peer says about it. It is an error if
 // others can change the folder.
 func (f *Folder) Save(from string, data []byte) (path string, err error) {
+	defer func() {
+		if err != nil {
+			path, err = "", fmt.Errorf("keep a file: %w", err)
+		}
+	}()
 	if len(data) == 0 || len(data) > MaxFile {
-		return "", fmt.Errorf("keep a file of %d bytes: want 1 to %d", len(data), MaxFile)
+		return "", fmt.Errorf("it has %d bytes: want 1 to %d", len(data), MaxFile)
 	}
-	if path, err = f.save(from, data); err != nil {
-		return "", fmt.Errorf("keep a file: %w", err)
-	}
-	return path, nil
-}
-
-// save is Save for data of a valid size.
-func (f *Folder) save(from string, data []byte) (path string, err error) {
 	if err := os.MkdirAll(f.path, 0o700); err != nil {
 		return "", err
 	}

@@ -123,7 +123,7 @@ func (t *site) openSession(ctx context.Context, v *view, page *openRequest) (*se
 		return nil, nil, err
 	}
 	n.sender = viewframe.NewSender(n.conn)
-	server := &viewServer{session: n, direct: t.service.opts.Tools.ViewAccess(v.server, document.URI)}
+	server := &viewServer{t.service.opts.Tools.ViewAccess(v.server, document.URI), n}
 	if n.host, err = host.Open(ctx, conn, server, n.hostOptions(page, tool, &frame)); err != nil {
 		_ = n.conn.Close()
 		return nil, nil, err
@@ -288,12 +288,9 @@ type Call struct {
 // viewServer is the server of a view, as the view may use it. The person is asked about the view's
 // calls as about the model's calls, and answers what the server asks during them.
 type viewServer struct {
+	host.Server
 	session *session
-	direct  host.Server
 }
-
-// Tools implements [host.Server].
-func (a *viewServer) Tools() []*mcp.Tool { return a.direct.Tools() }
 
 // CallTool implements [host.Server].
 func (a *viewServer) CallTool(
@@ -310,14 +307,7 @@ func (a *viewServer) CallTool(
 		},
 	}
 	o.OnCallStart(c)
-	c.Result, c.Err = a.direct.CallTool(caller.With(ctx, asker), name, arguments, opts...)
+	c.Result, c.Err = a.Server.CallTool(caller.With(ctx, asker), name, arguments, opts...)
 	o.OnCallEnd(c)
 	return c.Result, c.Err
-}
-
-// ReadResource implements [host.Server].
-func (a *viewServer) ReadResource(
-	ctx context.Context, uri string, opts ...mcpclient.CallOption,
-) (*mcp.ReadResourceResult, error) {
-	return a.direct.ReadResource(ctx, uri, opts...)
 }
