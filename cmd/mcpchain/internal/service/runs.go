@@ -31,8 +31,9 @@ type operator struct {
 	older time.Duration // minimum time since the last change; 0: any
 
 	operation operation
-	key       run.Key   // the first argument of the operation
+	name      string    // the first argument of the operation: USER/RUN
 	reply     run.Reply // its second argument
+	key       run.Key   // of the run with that name
 
 	store record.Store
 	in    io.Reader
@@ -155,9 +156,8 @@ func (o *operator) readArguments(args []string) error {
 		return errors.New(strings.TrimSpace("want: mcpchain runs " + o.operation.name + " " + o.operation.arguments))
 	}
 	if len(args) > 0 {
-		var found bool
-		if o.key.Tenant, o.key.ID, found = strings.Cut(args[0], "/"); !found {
-			return fmt.Errorf("%q does not name a run: want USER/RUN", args[0])
+		if o.name = args[0]; !strings.Contains(o.name, "/") {
+			return fmt.Errorf("%q does not name a run: want USER/RUN", o.name)
 		}
 	}
 	if len(args) > 1 {
@@ -221,11 +221,28 @@ func (o *operator) execute(ctx context.Context) error {
 		return err
 	}
 	o.store = store
+	o.key = o.find(ctx)
 	err = o.operation.run(o, ctx)
 	return errors.Join(err, closeStore())
 }
 
-// nameOf returns a key as the command line accepts it.
+// find returns the key of the run with the name: the first that is stored, because a user or a run may have slashes.
+func (o *operator) find(ctx context.Context) (key run.Key) {
+	for at, c := range o.name {
+		if c != '/' {
+			continue
+		}
+		key = run.Key{Tenant: o.name[:at], ID: o.name[at+1:]}
+		for head := range o.store.List(ctx, record.Query{Tenant: key.Tenant, ID: key.ID, Limit: 1}) {
+			if head.Key == key { // also a damaged one
+				return key
+			}
+		}
+	}
+	return key // the operation reports that there is none
+}
+
+// nameOf returns a key as the command line accepts it, unless it is longer than 200 characters or has invisible ones.
 func nameOf(key run.Key) string { return hosttext.Line(key.Tenant+"/"+key.ID, 200) }
 
 // list writes a line for each run, also for a damaged one. If the list fails, the runs so far are written.

@@ -139,9 +139,14 @@ func TestRunsCommandLine(t *testing.T) {
 		status := operate([]string{line, "-store", folder}, &kept, &out)
 		check.That(t, status == 0 && (line == "verify" || strings.Contains(out.String(), "ada/good")), "%s: got status %d and %s", line, status, &out)
 	}
-	out.Reset()
-	status := operate([]string{"show", "ada/good", "-store", file}, nil, &out)
-	check.That(t, status == 0 && json.Valid(out.Bytes()), "show: got status %d and %s", status, &out)
+	keepRun(t, db.Runs, "jobs/1")
+	begun := &ledger.Begun{ID: "one", Tenant: "corp/ada", Agent: ledger.AgentName{Name: "service"}}
+	ledgertest.Keep(t, db.Runs, ledgertest.Since(time.Now().UTC(), begun))
+	for _, name := range []string{"ada/good", "ada/jobs/1", "corp/ada/one"} { // a user or a run may have slashes
+		out.Reset()
+		status := operate([]string{"show", name, "-store", file}, nil, &out)
+		check.That(t, status == 0 && json.Valid(out.Bytes()), "show %s: got status %d and %s", name, status, &out)
+	}
 }
 
 // A mistyped command is answered by the one that is meant.
