@@ -134,6 +134,7 @@ func TestHints(t *testing.T) {
 		server(`{"url": "https://a.example", "oauth": {"redirectUri": "http://x"}}`):     "s.oauth.redirectUri: not supported: the redirect URI is http://127.0.0.1:PORT/callback",
 		server(`{"url": "https://a.example", "authProviderType": "google_credentials"}`): "s.authProviderType: not supported: use",
 		server(`{"command": "x", "env": {"A": "$UNSET_X"}}`):                             "s.env.A: environment variable UNSET_X is not set",
+		server(`{"command": "x", "env": {"A": "${HOME:-${PATH}}"}}`):                     "s.env.A: the default of ${HOME:-…} has a variable; write text only",
 		`{"excludeMCPServers": ["s"], "mcpServers": {"s": {"command": "x"}}}`:            `excludeMCPServers: not supported: write "disabled": true in the servers`,
 		`{"mcp": {"serverCommand": "x"}, "mcpServers": {}}`:                              "mcp.serverCommand: not supported: write a server",
 	} {

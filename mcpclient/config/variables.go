@@ -79,6 +79,8 @@ func (d *decoder) variable(inside string, filled bool) (string, error) {
 	}
 	value, ok := os.LookupEnv(name)
 	switch {
+	case strings.Contains(fallback, "${"): // its } would end the outer variable
+		return "", fmt.Errorf("the default of ${%s:-…} has a variable; write text only", name)
 	case hasFallback && value == "":
 		return fallback, nil
 	case !ok:
