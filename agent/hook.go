@@ -39,10 +39,11 @@ type Hook struct {
 	BeforeTool func(ctx context.Context, s *State, c *Call) error
 
 	// AfterTool may change the result before it is recorded, and with it that of the event, see
-	// [ToolEnd]. It also gets the error that is the result of a call that did not run, except one
-	// that [StopRun] ended. If it returns an error, other than [StopRun], the run fails, and the
-	// result appears neither in the history nor in an event: on a later input the model reads
-	// that it is withheld.
+	// [ToolEnd]. A long result comes shortened ([Durable.ResultTokens]), and the full one is not stored
+	// if a hook changes that text other than by adding to it. AfterTool also gets the error that is the
+	// result of a call that did not run, except one that [StopRun] ended. If it returns an error, other
+	// than [StopRun], the run fails, and the result appears neither in the history nor in an event: on
+	// a later input the model reads that it is withheld.
 	AfterTool func(ctx context.Context, s *State, c *Call, result *run.Part) error
 }
 

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/adapter/profile"
@@ -147,11 +148,11 @@ func (r *results) readerName() (name string, change *ledger.Offered, err error) 
 	return name, change, err
 }
 
-// store stores the full result before its outcome is recorded, unless a hook has changed the text,
-// and so perhaps removed the handle. If the store refuses it, the run continues with a text that is
+// store stores the full result before its outcome is recorded, unless a hook has changed the shortened
+// text, and not only added to it. If the store refuses it, the run continues with a text that is
 // cut without a handle, and with a warning. The caller records more before the outcome.
 func (r *results) store(l *longResult, part *run.Part) (more []ledger.Change) {
-	if part.Text != l.text {
+	if !strings.Contains(part.Text, l.text) {
 		return nil
 	}
 	h := r.rec.writer.hold
@@ -167,7 +168,7 @@ func (r *results) store(l *longResult, part *run.Part) (more []ledger.Change) {
 		err = put(ctx)
 	}
 	if err != nil {
-		part.Text = excerpt.Shorten(string(l.data), len(l.text), nil)
+		part.Text = strings.Replace(part.Text, l.text, excerpt.Shorten(string(l.data), len(l.text), nil), 1)
 		r.rec.show(&Warning{Text: fmt.Sprintf("the result of %s is cut for good: %v", l.kept.Tool, err)})
 		return nil
 	}

@@ -148,6 +148,20 @@ func TestNotKept(t *testing.T) {
 	}
 }
 
+// A hook that adds to a long result leaves its handle good.
+func TestKeptWithANote(t *testing.T) {
+	note := agent.Hook{AfterTool: func(_ context.Context, _ *agent.State, _ *agent.Call, r *run.Part) error {
+		r.Text = "[from outside]\n" + r.Text
+		return nil
+	}}
+	m := play(uses(toolCall("c", "export", `{}`)), says("done"))
+	a := newAgent(t, m, &agent.Options{Durable: agent.Durable{Store: record.NewMemory()}, Tools: []adapter.Source{exporting(1000)}, Hooks: []agent.Hook{note}})
+	state := agent.Inside(mustRun(t, a, human("go")).State)
+	check.Require(t, len(state.Kept) == 1, "got %d kept results, want one", len(state.Kept))
+	said := results(state.History)[0]
+	check.That(t, strings.HasPrefix(said, "[from outside]\n") && handleIn(said) == state.Kept[0].Handle, "got the result %q", said)
+}
+
 // A long result that comes while the store is away is kept once it is back.
 func TestKeptAfterAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
