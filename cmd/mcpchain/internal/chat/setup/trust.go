@@ -205,8 +205,8 @@ var (
 	// command matches a value that a program may run: a path, or what has blanks or the characters of shells.
 	command = regexp.MustCompile("^(\\.{0,2}|~)/|[\\s!|;&<>`$()]")
 
-	// option matches an argument of a program with a value.
-	option = regexp.MustCompile(`^(-[^=\s]+)=(.*)$`)
+	// pair matches a word with a name and a value: an option, a variable or a header.
+	pair = regexp.MustCompile(`^([^=:\s]+)(=|: +)(.*)$`)
 )
 
 // redactValue redacts a value that may be a secret, unless it may be a command instead: a program may run what an option or a
@@ -249,22 +249,36 @@ func redactVariable(text string) string {
 func redactCommand(all []string) (shown []string) {
 	secret := false // the word is the value of a secret option
 	for _, w := range all {
-		m := option.FindStringSubmatch(w)
-		switch {
-		case secret && !strings.HasPrefix(w, "-"):
+		isValue := secret && !strings.HasPrefix(w, "-")
+		secret = strings.HasPrefix(w, "-") && secretName.MatchString(w) && !pair.MatchString(w)
+		switch redacted := redactPair(w); {
+		case isValue:
 			w = redactValue(w)
-		case m != nil && secretName.MatchString(m[1]):
-			w = m[1] + "=" + redactValue(m[2])
+		case redacted != w:
+			w = redacted
 		case strings.Contains(w, "://"):
 			w = redactURL(w)
 		}
-		secret = m == nil && strings.HasPrefix(w, "-") && secretName.MatchString(w)
 		if w == "" || strings.ContainsAny(w, " \t\n\"'") {
 			w = fmt.Sprintf("%q", w)
 		}
 		shown = append(shown, w)
 	}
 	return shown
+}
+
+// redactPair redacts the value of a pair if it may be a secret. The value of an option may be a pair, too, such as a header.
+func redactPair(word string) string {
+	m := pair.FindStringSubmatch(word)
+	switch {
+	case m == nil:
+		return word
+	case secretName.MatchString(m[1]):
+		return m[1] + m[2] + redactValue(m[3])
+	case strings.HasPrefix(word, "-"):
+		return m[1] + m[2] + redactPair(m[3])
+	}
+	return word
 }
 
 // redactURL returns a URL without its user, its fragment and the values of its query.
