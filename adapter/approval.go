@@ -166,12 +166,10 @@ func (a *approvals) warn(what string, q *question, err error) {
 // approver returns the function that decides on calls of the tool, nil if they need no approval.
 // The [caller.Caller] of the context may replace the host's function.
 func (t *Tool) approver(ctx context.Context) approval.Func {
-	ask := wrapApproval(ctx, t.server.opts.Logger, t.server.opts.Approve)
-	switch {
-	case t.isReader(), t.server.policy.Trust == TrustFull, t.server.policy.Trust == TrustHints && declaresReadOnly(t.def):
+	if t.isReader() || t.server.policy.Trust == TrustFull || t.server.policy.Trust == TrustHints && declaresReadOnly(t.def) {
 		return nil
 	}
-	return ask
+	return wrapApproval(ctx, t.server.opts.Logger, t.server.opts.Approve)
 }
 
 // approve returns the arguments to send, after a decision if the call needs one. edited reports whether they differ from

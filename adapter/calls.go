@@ -49,23 +49,6 @@ func (c *calls) connectedTool(t *Tool) (*Tool, error) {
 	return now, nil
 }
 
-// approve returns the arguments that were approved. edited reports whether they differ from the
-// model's. A call that cannot be made is refused before anyone is asked.
-func (c *calls) approve(
-	ctx context.Context, t *Tool, call llms.ToolCall, arguments json.RawMessage,
-) (_ json.RawMessage, edited bool, err error) {
-	if t.approver(ctx) == nil {
-		return arguments, false, nil
-	}
-	if _, err := c.connectedTool(t); err != nil {
-		return nil, false, err
-	}
-	if view := currentView(ctx); ViewFrom(ctx) != view { // the view of an enclosing call does not count
-		ctx = WithView(ctx, view)
-	}
-	return c.approvals.approve(ctx, t, call, arguments)
-}
-
 // run runs a call whose arguments have been checked: through the interceptors, approval and the
 // server. The toolset's own reader is called directly.
 func (c *calls) run(ctx context.Context, s *pendingCall, opts []mcpclient.CallOption) *Result {

@@ -123,7 +123,17 @@ func (p *Prepared) Approve(ctx context.Context) (*Prepared, error) {
 	if p.approved {
 		return p, nil
 	}
-	arguments, edited, err := p.tool.calls.approve(ctx, p.tool, p.call, p.arguments)
+	if !p.NeedsApproval(ctx) {
+		return p.withDecision(p.arguments, false), nil
+	}
+	calls := p.tool.calls
+	if _, err := calls.connectedTool(p.tool); err != nil { // nobody is asked about a call that cannot be made
+		return nil, err
+	}
+	if view := currentView(ctx); ViewFrom(ctx) != view { // the view of an enclosing call does not count
+		ctx = WithView(ctx, view)
+	}
+	arguments, edited, err := calls.approvals.approve(ctx, p.tool, p.call, p.arguments)
 	if err != nil {
 		return nil, err
 	}
