@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"sync"
 	"time"
 
@@ -17,13 +16,10 @@ import (
 )
 
 type activities struct {
+	opts    WorkerOptions // completed
 	agents  map[string]*agent.Agent
 	tenants *tenants
 	pulse   time.Duration // time between heartbeats
-	grace   time.Duration
-	onEvent func(run.Key, agent.Event)
-	context func(context.Context, run.Key) context.Context
-	logger  *slog.Logger
 }
 
 // errStopping ends the steps of a worker that stops.
@@ -43,15 +39,15 @@ func (a *activities) step(ctx context.Context, t target) (progress, error) {
 	}
 	work, end := a.keepAlive(ctx)
 	defer end()
-	if a.context != nil {
-		work = a.context(work, t.key())
+	if a.opts.Context != nil {
+		work = a.opts.Context(work, t.key())
 	}
 	next, err := a.advance(work, helper, t.key())
 	if err != nil && !next.Status.Ended() {
 		return progress{}, a.stepError(ctx, work, err)
 	}
 	if err != nil {
-		a.logger.Warn("a run has failed", "run", t.ID, "tenant", t.Tenant, "error", err)
+		a.opts.Logger.Warn("a run has failed", "run", t.ID, "tenant", t.Tenant, "error", err)
 	}
 	p := progress{Status: next.Status}
 	for _, q := range next.Questions {
@@ -101,10 +97,10 @@ func (a *activities) agent(t target) (*agent.Agent, error) {
 }
 
 func (a *activities) events(key run.Key) func(agent.Event) {
-	if a.onEvent == nil {
+	if a.opts.OnEvent == nil {
 		return nil
 	}
-	return func(e agent.Event) { a.onEvent(key, e) }
+	return func(e agent.Event) { a.opts.OnEvent(key, e) }
 }
 
 // keepAlive returns the context of a step, and sends heartbeats until it ends: if the run is
@@ -140,7 +136,7 @@ func (a *activities) sendHeartbeats(ctx, work context.Context) (mustStop bool) {
 		case <-tick.C:
 		case <-stopping:
 			stopping = nil
-			grace = time.After(a.grace)
+			grace = time.After(a.opts.Grace)
 		case <-grace:
 			return true
 		}

@@ -81,18 +81,14 @@ const maxPulse = 5 * time.Second
 // returns the context's error. If the worker fails it returns that error. The agents must have different
 // names and a store that all workers share. The step of a dead worker is repeated after the agents' LeaseTTL.
 func Work(ctx context.Context, service client.Client, agents []*agent.Agent, opts *WorkerOptions) error {
-	o, err := opts.withDefaults()
-	if err != nil {
-		return fmt.Errorf("start worker: %w", err)
-	}
-	flows, acts, err := newImplementation(agents, &o)
+	flows, acts, err := newImplementation(agents, opts)
 	if err != nil {
 		return fmt.Errorf("start worker: %w", err)
 	}
 	failed := make(chan error, 1)
-	w := worker.New(service, o.Queue, worker.Options{
-		MaxConcurrentActivityExecutionSize: o.Steps,
-		WorkerStopTimeout:                  o.Grace + stopReserve,
+	w := worker.New(service, acts.opts.Queue, worker.Options{
+		MaxConcurrentActivityExecutionSize: acts.opts.Steps,
+		WorkerStopTimeout:                  acts.opts.Grace + stopReserve,
 		MaxHeartbeatThrottleInterval:       acts.pulse,
 		StickyScheduleToStartTimeout:       stickyTimeout,
 		OnFatalError: func(err error) {
@@ -127,12 +123,13 @@ const stickyTimeout = time.Second
 const stopReserve = 10 * time.Second
 
 // newImplementation returns the workflows and activities that a worker registers. It is an error if
-// there are no agents, one is nil, or two have one name.
-func newImplementation(agents []*agent.Agent, o *WorkerOptions) (*workflows, *activities, error) {
-	a := &activities{
-		agents: map[string]*agent.Agent{}, tenants: newTenants(o.TenantSteps), pulse: maxPulse, grace: o.Grace,
-		onEvent: o.OnEvent, context: o.Context, logger: o.Logger,
+// there are no agents, one is nil, two have one name, or an option is negative.
+func newImplementation(agents []*agent.Agent, opts *WorkerOptions) (*workflows, *activities, error) {
+	o, err := opts.withDefaults()
+	if err != nil {
+		return nil, nil, err
 	}
+	a := &activities{opts: o, agents: map[string]*agent.Agent{}, tenants: newTenants(o.TenantSteps), pulse: maxPulse}
 	var lease time.Duration
 	for i, helper := range agents {
 		if helper == nil {
@@ -168,11 +165,7 @@ func newImplementation(agents []*agent.Agent, o *WorkerOptions) (*workflows, *ac
 // only if the worker's WorkerStopTimeout is at least Grace + 10 s, as Work sets it. A
 // worker.WorkflowReplayer gets only the workflow.
 func Register(r worker.WorkflowRegistry, agents []*agent.Agent, opts *WorkerOptions) error {
-	o, err := opts.withDefaults()
-	if err != nil {
-		return fmt.Errorf("register agents: %w", err)
-	}
-	flows, acts, err := newImplementation(agents, &o)
+	flows, acts, err := newImplementation(agents, opts)
 	if err != nil {
 		return fmt.Errorf("register agents: %w", err)
 	}
