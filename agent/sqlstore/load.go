@@ -15,22 +15,17 @@ import (
 )
 
 func (s *database) Load(ctx context.Context, key run.Key) (*record.Log, error) {
-	return s.loadBy(ctx, key, selectLog)
+	return s.load(ctx, key, selectLog)
 }
 
 // LoadCurrent implements [record.Store]. It reads the records from the last snapshot on, and
 // all of them if these are damaged or not complete.
 func (s *database) LoadCurrent(ctx context.Context, key run.Key) (*record.Log, error) {
-	log, err := s.loadBy(ctx, key, selectCurrent)
+	log, err := s.load(ctx, key, selectCurrent)
 	if errors.Is(err, record.ErrCorrupt) { // a program of version 1 has written the head
 		return s.Load(ctx, key)
 	}
 	return log, err
-}
-
-func (s *database) loadBy(ctx context.Context, key run.Key, statement string) (*record.Log, error) {
-	log, err := s.load(ctx, key, statement)
-	return subject.Result(log, err, "load run %q", key.ID)
 }
 
 func (s *database) load(ctx context.Context, key run.Key, statement string) (log *record.Log, err error) {
@@ -42,7 +37,7 @@ func (s *database) load(ctx context.Context, key run.Key, statement string) (log
 		}
 		return err
 	})
-	return log, err
+	return subject.Result(log, err, "load run %q", key.ID)
 }
 
 // readLog reads the rows of selectLog, and closes them.
