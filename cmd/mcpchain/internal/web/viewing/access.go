@@ -29,14 +29,12 @@ var inlineHeight = 600.0
 // a polling view leaves no records. Every other call is a run of package talk: it can wait for a person, and is in
 // doubt if the process dies before its result.
 type access struct {
+	host.Server // direct access
+
 	service *Service
 	view    *view
 	user    string
-	direct  host.Server
 }
-
-// Tools implements [host.Server].
-func (a *access) Tools() []*mcp.Tool { return a.direct.Tools() }
 
 // errUnapproved means that a person has to approve a call.
 var errUnapproved = errors.New("a person is asked about the call")
@@ -58,7 +56,7 @@ func (a *access) CallTool(ctx context.Context, name string, arguments json.RawMe
 	var res *mcp.CallToolResult
 	err := errUnapproved
 	if !a.service.isUnrepeatable(call.Server, name) {
-		res, err = a.direct.CallTool(caller.With(ctx, onlyApproved), name, arguments, opts...)
+		res, err = a.Server.CallTool(caller.With(ctx, onlyApproved), name, arguments, opts...)
 	}
 	if errors.Is(err, errUnapproved) {
 		res, err = a.service.opts.Talk.CallForView(ctx, a.user, call)
@@ -82,11 +80,6 @@ func (a *access) CallTool(ctx context.Context, name string, arguments json.RawMe
 func (s *Service) isUnrepeatable(server, name string) bool {
 	tool, err := s.opts.Tools.ViewTools().Catalog(profile.Plain).LookupStored(server, name, "")
 	return err == nil && !tool.Repeatable()
-}
-
-// ReadResource implements [host.Server].
-func (a *access) ReadResource(ctx context.Context, uri string, opts ...mcpclient.CallOption) (*mcp.ReadResourceResult, error) {
-	return a.direct.ReadResource(ctx, uri, opts...)
 }
 
 // question is a view's question to its user.

@@ -182,7 +182,7 @@ func (s *Service) begin(ctx context.Context, v *view, o *opening) (err error) {
 	if err := s.addView(windowKey{o.user, o.Window}, v); err != nil {
 		return err
 	}
-	server := &access{service: s, view: v, user: o.user, direct: s.opts.Tools.ViewAccess(o.shown.Server, v.call.URI)}
+	server := &access{s.opts.Tools.ViewAccess(o.shown.Server, v.call.URI), s, v, o.user}
 	session, err := host.Open(hosting.WithUser(ctx, o.user), conn, server, s.hostOptions(v, o))
 	if err != nil {
 		s.removeView(v)
