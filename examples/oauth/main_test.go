@@ -139,30 +139,35 @@ func TestService(t *testing.T) {
 	check.That(t, signIns == 0, "got %d sign-ins, want none", signIns)
 }
 
-// TestClosedInput: without a terminal the person opens the shown URL.
-func TestClosedInput(t *testing.T) {
+// TestNoBrowser: without a terminal, or without a browser on this machine, the person opens the shown URL.
+func TestNoBrowser(t *testing.T) {
 	t.Parallel()
 	n := startNotes(t)
-	out, screen := io.Pipe()
-	done := make(chan error, 1)
-	go func() {
-		p := &program{you: personAt(strings.NewReader(""), screen, func(context.Context, string) error {
-			return errors.New("opened a browser without the person's consent")
-		}), out: screen}
-		err := p.run(t.Context(), []string{"-store", t.TempDir(), n.URL})
-		_ = screen.CloseWithError(io.EOF)
-		done <- err
-	}()
-	lines, address := bufio.NewScanner(out), ""
-	for lines.Scan() && !strings.Contains(lines.Text(), "Waiting") {
-		if strings.Contains(lines.Text(), n.Provider.Issuer) {
-			address = strings.TrimSpace(lines.Text())
+	for typed, tries := range map[string]int{"": 0, "y\n": 1} {
+		out, screen := io.Pipe()
+		opened := 0
+		done := make(chan error, 1)
+		go func() {
+			p := &program{you: personAt(strings.NewReader(typed), screen, func(context.Context, string) error {
+				opened++
+				return errors.New("there is no browser")
+			}), out: screen}
+			err := p.run(t.Context(), []string{"-store", t.TempDir(), n.URL})
+			_ = screen.CloseWithError(io.EOF)
+			done <- err
+		}()
+		lines, address := bufio.NewScanner(out), ""
+		for lines.Scan() && !strings.Contains(lines.Text(), "Waiting") {
+			if strings.Contains(lines.Text(), n.Provider.Issuer) {
+				address = strings.TrimSpace(lines.Text())
+			}
 		}
+		go func() { check.NoError(t, n.Provider.Browse(t.Context(), address)) }()
+		rest, err := io.ReadAll(out)
+		check.That(t, err == nil && strings.Contains(string(rest), `list_notes: A tool.\x1b[2J`), "got %q, %v", rest, err)
+		check.NoError(t, <-done)
+		check.Equal(t, "attempts to open a browser", opened, tries)
 	}
-	go func() { check.NoError(t, n.Provider.Browse(t.Context(), address)) }()
-	rest, err := io.ReadAll(out)
-	check.That(t, err == nil && strings.Contains(string(rest), `list_notes: A tool.\x1b[2J`), "got %q, %v", rest, err)
-	check.NoError(t, <-done)
 }
 
 // TestPasted is a machine without a browser.

@@ -31,11 +31,10 @@ func (p *person) offerToOpen(ctx context.Context, url string) error {
 		return err
 	}
 	answer, err := p.ask("Open it in the browser? [Y/n] ")
-	if err != nil || strings.HasPrefix(strings.ToLower(answer), "n") {
+	if err != nil || strings.HasPrefix(strings.ToLower(answer), "n") || p.open(ctx, url) != nil {
 		fmt.Fprintln(p.out, "\nOpen it yourself. Waiting …")
-		return nil
 	}
-	return p.open(ctx, url)
+	return nil
 }
 
 // askForAddress shows an address, and returns the one that the person copies from the last page.
