@@ -444,20 +444,28 @@ func TestSubscriptionRefusedAsTheEraChanges(t *testing.T) {
 	})
 }
 
-// A modern server is not asked to watch a resource, nor to stop that.
+// A modern server is not asked to watch a resource, nor to stop that, even if it refuses the session first.
 func TestSubscribeToAnUpdatedServer(t *testing.T) {
-	withChangingServer(t, mcp.Revision20251125, undeclared(mcpclient.Options{}), func(t *testing.T, c *mcpclient.Client, a *changingServer) {
-		before := subscribed(t, t.Context(), c, mcp.SubscriptionFilter{Resources: []string{"file:///a"}})
-		a.become(mcp.Revision20260728)
-		after := subscribed(t, t.Context(), c, mcp.SubscriptionFilter{Resources: []string{"file:///b"}})
-		check.Must(t, before.Close())
-		check.Must(t, after.Close())
-		synctest.Wait()
-		for method, want := range map[string]int{"subscriptions/listen": 1, "resources/subscribe": 2, "resources/unsubscribe": 0} {
-			asked, _ := a.seen(method)
-			check.Equal(t, method, asked, want)
-		}
-	})
+	for name, refuse := range map[string]func(_ *changingServer, w http.ResponseWriter, _ message){
+		"-32022": nil,
+		"404":    func(_ *changingServer, w http.ResponseWriter, _ message) { w.WriteHeader(http.StatusNotFound) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			withChangingServer(t, mcp.Revision20251125, undeclared(mcpclient.Options{}), func(t *testing.T, c *mcpclient.Client, a *changingServer) {
+				a.outdated = refuse
+				before := subscribed(t, t.Context(), c, mcp.SubscriptionFilter{Resources: []string{"file:///a"}})
+				a.become(mcp.Revision20260728)
+				after := subscribed(t, t.Context(), c, mcp.SubscriptionFilter{Resources: []string{"file:///b"}})
+				check.Must(t, before.Close())
+				check.Must(t, after.Close())
+				synctest.Wait()
+				for method, want := range map[string]int{"subscriptions/listen": 1, "resources/subscribe": 2, "resources/unsubscribe": 0} {
+					asked, _ := a.seen(method)
+					check.Equal(t, method, asked, want)
+				}
+			})
+		})
+	}
 }
 
 // A call that is sent again to an updated server has the headers that the new server wants.

@@ -24,8 +24,7 @@ var errEraBound = errors.New("request continues what began in the previous era: 
 // reports whether to send the request again, and otherwise returns the error of the call. "Clients
 // SHOULD cache the result …, re-probing if the cached assumption later fails" (2026-07-28 versioning).
 func (s *sessions) resendInOtherEra(ctx context.Context, r *request, err error) (again bool, _ error) {
-	mayMove := r.sentEra != nil && !r.movedEra && !s.forced // without sentEra it was not sent
-	if !mayMove || s.link.Load().exchange == nil {
+	if r.sentEra == nil || r.movedEra || s.forced || s.link.Load().exchange == nil { // without sentEra it was not sent
 		return false, err
 	}
 	if r.sentEra == s.era.Load() {
@@ -37,10 +36,16 @@ func (s *sessions) resendInOtherEra(ctx context.Context, r *request, err error) 
 			return false, fmt.Errorf("%w (and the server could not be greeted again: %w)", err, probeErr)
 		}
 	}
-	if now := s.era.Load(); r.sentEra == now || r.sentEra.has(listenStreams) == now.has(listenStreams) {
+	if !s.hasChangedEra(r) {
 		return false, err
 	}
 	return s.moveToEra(r, err)
+}
+
+// hasChangedEra reports whether the server speaks another era now than that of a request, which has
+// not moved yet.
+func (s *sessions) hasChangedEra(r *request) bool {
+	return r.sentEra != nil && !r.movedEra && r.sentEra.has(listenStreams) != s.current().has(listenStreams)
 }
 
 // beginProbe reports whether to probe a server that was addressed in an era: not if the era has

@@ -105,8 +105,8 @@ func (s *sessions) resend(ctx context.Context, r *request, err error, resends in
 	if renewErr := s.renewSession(ctx, id); renewErr != nil {
 		return false, fmt.Errorf("%w: %w; and could not start a new session: %w", ErrSessionLost, err, renewErr)
 	}
-	if again, err := s.resendInOtherEra(ctx, r, err); again {
-		return true, err
+	if s.hasChangedEra(r) {
+		return s.moveToEra(r, err)
 	}
 	if !repeatable(r.method) || r.resent {
 		return false, fmt.Errorf("%w; a new one has begun, but the request was not sent again: %w", ErrSessionLost, err)
