@@ -19,15 +19,11 @@ import (
 // answerer lets the host's handlers answer what servers of both eras ask.
 type answerer struct {
 	*peer
-	sampling    mcp.SamplingHandler
-	elicitation mcp.ElicitationHandler
-	handlers    map[string]Handler
-	middleware  Handler // Options.ServerMiddleware, or nil
-	validator   Validator
-	open        *openElicitations
-	slots       lifecycle.Slots
-	session     any             // the Session of each Origin
-	newRequest  func() *Request // returns an empty Request of the client
+	middleware Handler // Options.ServerMiddleware, or nil
+	open       *openElicitations
+	slots      lifecycle.Slots
+	session    any             // the Session of each Origin
+	newRequest func() *Request // returns an empty Request of the client
 
 	roots atomic.Pointer[[]mcp.Root] // nil without Options.Roots
 }
@@ -49,7 +45,7 @@ func (a *answerer) handle(ctx context.Context, method string, params json.RawMes
 	ctx = context.WithValue(ctx, servingKey{a.slots}, true)
 	from.Session, from.Server, from.Meta = a.session, a.peer.serverInfo(), meta.Meta
 	ctx = mcp.WithOrigin(ctx, from)
-	if a.middleware == nil && a.handlers[method] == nil {
+	if a.middleware == nil && a.opts.Handlers[method] == nil {
 		return a.callHandler(ctx, &Request{Method: method, Params: params})
 	}
 	q, err := a.hostRequest(method, params, meta.Meta)
@@ -64,7 +60,7 @@ func (a *answerer) handle(ctx context.Context, method string, params json.RawMes
 
 func (a *answerer) callHandler(ctx context.Context, q *Request) (json.RawMessage, error) {
 	method, params := q.Method, q.Params
-	if h := a.handlers[method]; h != nil {
+	if h := a.opts.Handlers[method]; h != nil {
 		result, err := h(ctx, q)
 		if err != nil {
 			return nil, err

@@ -23,39 +23,30 @@ func (c *Client) assemble(ctx context.Context, t Transport) {
 	c.connector.direct = c.caller.direct
 	c.connector.subscriptions = c.subscriptions
 	c.connector.negotiator = negotiator{
-		peer:         &c.peer,
-		transport:    t,
-		protocol:     &c.opts.Protocol,
-		probeTimeout: c.opts.Timeouts.Probe,
-		send:         c.caller.direct.send,
-		dial:         c.connector.dial,
-		notify:       c.caller.notifyOn,
+		peer:      &c.peer,
+		transport: t,
+		send:      c.caller.direct.send,
+		dial:      c.connector.dial,
+		notify:    c.caller.notifyOn,
 	}
 }
 
 func (c *Client) assembleAnswering() {
-	opts, a := &c.opts, &c.answerer
+	a := &c.answerer
 	a.peer = &c.peer
-	a.sampling = opts.Sampling
-	a.elicitation = opts.Elicitation
-	a.handlers = opts.Handlers
-	a.validator = opts.Validator
 	a.open = &c.elicitations
-	a.slots = lifecycle.NewSlots(opts.Limits.ServerRequests)
+	a.slots = lifecycle.NewSlots(c.opts.Limits.ServerRequests)
 	a.session = c
 	a.newRequest = func() *Request { return &Request{Client: c, invocation: new(invocation)} }
 	c.gatherer = &gatherer{
 		peer:   &c.peer,
 		slots:  a.slots,
 		handle: a.handle,
-		limit:  opts.Limits.ServerRequests,
 	}
 	c.visits = urlVisits{
 		peer:   &c.peer,
 		open:   &c.elicitations,
 		gather: c.gather,
-		limit:  opts.Limits.ServerRequests,
-		wait:   opts.Timeouts.URLElicitation,
 	}
 }
 
@@ -63,7 +54,6 @@ func (c *Client) assembleAnswering() {
 func (c *Client) assembleConnector() {
 	c.connector = connector{
 		peer:         &c.peer,
-		opts:         &c.opts,
 		wire:         &c.wire,
 		standalone:   &c.standalone,
 		levels:       &c.levels,
@@ -92,7 +82,6 @@ func (c *Client) assembleCalling() {
 	c.wire.standalone = &c.standalone
 	c.caller.peer = &c.peer
 	c.caller.client = c
-	c.caller.opts = &c.opts
 	c.caller.wire = &c.wire
 	c.caller.levels = &c.levels
 	c.caller.cache = &c.cache
@@ -100,7 +89,6 @@ func (c *Client) assembleCalling() {
 }
 
 func (c *Client) assembleFeatures() {
-	opts := &c.opts
 	c.lists = &pageReader{
 		peer:  &c.peer,
 		cache: &c.cache,
@@ -109,14 +97,10 @@ func (c *Client) assembleFeatures() {
 	c.tools.peer = &c.peer
 	c.tools.lists = c.lists
 	c.levels.peer = &c.peer
-	c.levels.initial = opts.LogLevel
 	c.tasks = taskStarter{
-		gatherer:  c.gatherer,
-		call:      c.caller.calls.do,
-		wire:      &c.wire,
-		validator: opts.Validator,
-		limits:    &opts.Limits,
-		timeouts:  &opts.Timeouts,
+		gatherer: c.gatherer,
+		call:     c.caller.calls.do,
+		wire:     &c.wire,
 	}
 	c.subscriptions = &subscriptions{
 		life:           c.life,
@@ -135,7 +119,7 @@ func (c *Client) newPipelines() (p pipelines) {
 	s = withRetry(s, c.caller.retries(repeatableInCall), c.sessions)
 	s = withParamHeaders(s, &c.tools)
 	s = withURLVisits(s, &c.visits)
-	s = withRounds(s, c.opts.Limits.Rounds, c.gatherer)
+	s = withRounds(s, c.gatherer)
 	s = withMiddleware(s, &c.caller)
 	p.calls = pipeline{&c.caller, s}
 	p.reads = pipeline{&c.caller, withCache(s, &c.cache, c.opts.Limits.Cache, c)}

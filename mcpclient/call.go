@@ -68,7 +68,6 @@ type caller struct {
 	*peer
 	pipelines
 	client  *Client // for middleware
-	opts    *Options
 	sending Handler // through Options.Middleware, or nil
 	wire    *roundTripper
 	levels  *logLevels

@@ -14,7 +14,6 @@ import (
 // handlers and callbacks.
 type Client struct {
 	peer
-	opts      Options // with defaults
 	connector connector
 	caller    caller
 

@@ -56,9 +56,9 @@ func newClient(ctx context.Context, t Transport, opts Options) (*Client, error) 
 	if err := errors.Join(sendingErr, answeringErr); err != nil {
 		return nil, err
 	}
-	c := &Client{opts: opts}
+	c := new(Client)
+	c.opts = opts
 	c.log = opts.Logger
-	c.undeclared = opts.Protocol.AllowUndeclared
 	c.introduction = string(introduction)
 	c.offers = offers
 	c.caller.sending = sending

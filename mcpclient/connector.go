@@ -18,7 +18,6 @@ import (
 // connector connects a client: it dials, does the handshake, and replaces what was lost.
 type connector struct {
 	*peer
-	opts *Options
 
 	negotiator  negotiator
 	connections atomic.Int64 // number of connections dialed
@@ -71,7 +70,7 @@ func (c *connector) onNotification(n *mcp.Notification) {
 func (c *connector) newSessions() *sessions {
 	renewals := renewal.New(c.life, func() bool { return c.link.Load().endErr() != nil })
 	return &sessions{
-		peer: c.peer, renewals: renewals, forced: c.opts.Protocol.Revision != "", client: c,
+		peer: c.peer, renewals: renewals, client: c,
 		observed: func() bool { return c.standalone.isWanted() },
 	}
 }

@@ -20,7 +20,6 @@ type gatherer struct {
 	*peer
 	slots  lifecycle.Slots // shared with the handlers of the server's requests
 	handle handleFunc
-	limit  int // questions of one round
 }
 
 // reply is the answer to the question with this key.
@@ -134,9 +133,9 @@ func (g *gatherer) questions(raw json.RawMessage, answered int) (asked map[strin
 	d := jsonrpc.NewDecoder(raw, jsonrpc.MaxElements)
 	for range d.Members {
 		n++
-		if n > g.limit+answered {
+		if n > g.opts.Limits.ServerRequests+answered {
 			return nil, fmt.Errorf("%w: the server asks more than %d questions at once (Options.Limits.ServerRequests)",
-				mcp.ErrInvalidResult, g.limit)
+				mcp.ErrInvalidResult, g.opts.Limits.ServerRequests)
 		}
 	}
 	if d.Err() != nil || json.Unmarshal(raw, &asked) != nil {

@@ -13,9 +13,8 @@ import (
 // logLevels are the level that the host wants, and whether a legacy server was sent one.
 type logLevels struct {
 	*peer
-	initial mcp.LogLevel // Options.LogLevel
 
-	level   atomic.Pointer[mcp.LogLevel] // set while connected; nil: the initial one
+	level   atomic.Pointer[mcp.LogLevel] // set while connected; nil: Options.LogLevel
 	wasSent atomic.Bool                  // a legacy server was sent a level
 }
 
@@ -75,5 +74,5 @@ func (l *logLevels) requestedLevel() mcp.LogLevel {
 	if level := l.level.Load(); level != nil {
 		return *level
 	}
-	return l.initial
+	return l.peer.opts.LogLevel
 }

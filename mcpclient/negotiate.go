@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/mcpchain/mcpchain/internal/bound"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
@@ -16,18 +15,16 @@ import (
 // negotiator finds the server's era and revision, over another connection or transport if necessary.
 type negotiator struct {
 	*peer
-	transport    Transport // the transport in use
-	protocol     *Protocol
-	probeTimeout time.Duration
-	send         sender
-	dial         func(ctx context.Context, t Transport) error // replaces the connection in use
-	notify       func(ctx context.Context, l *link, method string, params []byte) error
+	transport Transport // the transport in use
+	send      sender
+	dial      func(ctx context.Context, t Transport) error // replaces the connection in use
+	notify    func(ctx context.Context, l *link, method string, params []byte) error
 }
 
 // firstEra returns the era to begin with: the forced one, the server's last known one, or the
 // modern one.
 func (n *negotiator) firstEra() era {
-	revision := cmp.Or(n.protocol.Revision, n.rememberedRevision())
+	revision := cmp.Or(n.opts.Protocol.Revision, n.rememberedRevision())
 	if isLegacy(revision) {
 		return &legacyEra{revision: revision}
 	}
@@ -40,7 +37,7 @@ func (n *negotiator) rememberedRevision() string {
 	if s := n.server.Load(); s != nil {
 		return s.Revision
 	}
-	revision := n.protocol.EraCache.find(n.transport)
+	revision := n.opts.Protocol.EraCache.find(n.transport)
 	if isLegacy(revision) {
 		return legacyRevisions[0]
 	}
@@ -50,9 +47,9 @@ func (n *negotiator) rememberedRevision() string {
 // negotiate finds the server's era and revision, beginning with the current era.
 func (n *negotiator) negotiate(ctx context.Context) error {
 	switch {
-	case isLegacy(n.protocol.Revision):
+	case isLegacy(n.opts.Protocol.Revision):
 		return n.adoptLegacy(ctx, n.current())
-	case n.protocol.Revision != "":
+	case n.opts.Protocol.Revision != "":
 		err := n.adopt(ctx, n.current())
 		if rpc, ok := errors.AsType[*mcp.RPCError](err); ok && rpc.Code == mcp.CodeMethodNotFound {
 			err = fmt.Errorf("%w (a server of an earlier revision: leave Options.Protocol.Revision empty to speak what it speaks)", err)
@@ -62,7 +59,7 @@ func (n *negotiator) negotiate(ctx context.Context) error {
 	given := n.transport
 	err := n.negotiateRemembered(ctx)
 	if err == nil {
-		n.protocol.EraCache.keep(given, n.server.Load().Revision)
+		n.opts.Protocol.EraCache.keep(given, n.server.Load().Revision)
 	}
 	return err
 }
@@ -106,7 +103,7 @@ func (n *negotiator) renegotiate(ctx context.Context) error {
 		n.server.Store(server)
 		return err
 	}
-	n.protocol.EraCache.keep(n.transport, n.server.Load().Revision)
+	n.opts.Protocol.EraCache.keep(n.transport, n.server.Load().Revision)
 	return nil
 }
 
@@ -147,7 +144,7 @@ func (n *negotiator) adoptLate(ctx context.Context, legacyErr error) bool {
 	if !wraps[*mcp.RPCError](legacyErr) && !wraps[*RevisionError](legacyErr) {
 		return false
 	}
-	ctx, cancel := context.WithTimeout(ctx, n.probeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, n.opts.Timeouts.Probe)
 	defer cancel()
 	return n.adopt(ctx, n.modern(modernRevisions[0])) == nil
 }
@@ -157,7 +154,7 @@ var errSilent = errors.New("no answer within Options.Timeouts.Probe")
 // probe sends server/discover in a modern era. If the server names other revisions it tries one of
 // them, once.
 func (n *negotiator) probe(ctx context.Context, e era) error {
-	probe, bounds := within(ctx, bound.Limits{Idle: n.probeTimeout}) // time in which the server makes the client wait is not silence
+	probe, bounds := within(ctx, bound.Limits{Idle: n.opts.Timeouts.Probe}) // time in which the server makes the client wait is not silence
 	defer bounds.Stop()
 	err := n.adopt(probe, e)
 	if err != nil && probe.Err() != nil && ctx.Err() == nil {
@@ -202,7 +199,7 @@ func (n *negotiator) setEra(e era) {
 // allowedRevisions returns the revisions that the client may speak: the forced one, or all of an
 // era.
 func (n *negotiator) allowedRevisions(era []string) []string {
-	if forced := n.protocol.Revision; forced != "" {
+	if forced := n.opts.Protocol.Revision; forced != "" {
 		return []string{forced}
 	}
 	return era

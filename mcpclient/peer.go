@@ -12,8 +12,10 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// peer is the life of a client, the server as it is connected now, and what both sides declare.
+// peer is the life of a client, its options, the server as it is connected now, and what both sides
+// declare.
 type peer struct {
+	opts Options // with defaults
 	life *lifecycle.Lifecycle
 	log  *slog.Logger
 
@@ -24,7 +26,6 @@ type peer struct {
 
 	introduction string // name and version of the client, as JSON
 	offers       offers // capabilities of the handlers
-	undeclared   bool   // what the server does not declare counts as declared
 }
 
 // eraBox holds an era, so that a pointer to it can be stored and compared.
@@ -57,7 +58,7 @@ func (p *peer) checkOffered(method string) error {
 		server = new(mcp.Server)
 	}
 	capability, declared := requirement(&server.Capabilities, method)
-	if declared || p.undeclared {
+	if declared || p.opts.Protocol.AllowUndeclared {
 		return nil
 	}
 	e := p.current()
@@ -68,7 +69,7 @@ func (p *peer) checkOffered(method string) error {
 }
 
 func (p *peer) checkTask(tool *mcp.Tool) error {
-	return p.current().checkTask(tool, &p.offers, &p.server.Load().Capabilities, p.undeclared)
+	return p.current().checkTask(tool, &p.offers, &p.server.Load().Capabilities, p.opts.Protocol.AllowUndeclared)
 }
 
 // rpcError decodes the error of a response, without the secrets of the current connection.

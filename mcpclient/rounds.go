@@ -20,11 +20,11 @@ func WithManualInput() CallOption {
 	return func(o *callOptions) { o.manual = true }
 }
 
-// withRounds repeats a request until the server has all its input, in at most limit rounds.
-func withRounds(next sender, limit int, g *gatherer) sender {
+// withRounds repeats a request until the server has all its input, in at most Options.Limits.Rounds rounds.
+func withRounds(next sender, g *gatherer) sender {
 	quote := g.quoteJSON // made once: a method value takes an allocation
 	return func(ctx context.Context, r *request, o *callOptions) (response, error) {
-		rounds := inputRounds{gatherer: g, limit: limit, asked: o.rounds, manual: o.manual}
+		rounds := inputRounds{gatherer: g, asked: o.rounds, manual: o.manual}
 		for {
 			got, err := next(ctx, r, o)
 			if err != nil {
@@ -54,7 +54,6 @@ type inputRound struct {
 // inputRounds are the rounds of one call.
 type inputRounds struct {
 	*gatherer
-	limit     int       // bounds asked
 	asked     int       // rounds with questions
 	manual    bool      // the caller answers
 	deferrals int       // rounds without questions
@@ -67,8 +66,8 @@ func (s *inputRounds) answer(ctx context.Context, r *request, round *inputRound)
 	if round.questions != nil {
 		s.asked++
 	}
-	if s.asked > s.limit {
-		return nil, tooManyRoundsError("server", s.limit)
+	if limit := s.opts.Limits.Rounds; s.asked > limit {
+		return nil, tooManyRoundsError("server", limit)
 	}
 	questions, err := s.questions(round.questions, 0)
 	switch {

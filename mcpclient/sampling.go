@@ -19,7 +19,7 @@ func (a *answerer) createMessage(ctx context.Context, raw json.RawMessage) (json
 	if err != nil {
 		return nil, err
 	}
-	result, err := a.sampling.CreateMessage(ctx, params)
+	result, err := a.opts.Sampling.CreateMessage(ctx, params)
 	if err != nil {
 		return nil, err
 	}

@@ -56,7 +56,7 @@ func newLife(t *testing.T) *lifecycle.Lifecycle {
 func TestConnectTimeoutDefaults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for want, transport := range map[time.Duration]Transport{time.Minute: new(Command), 10 * time.Minute: new(HTTP)} {
-			ctx, cancel := (&connector{opts: new(Options), negotiator: negotiator{transport: transport}}).withConnectTimeout(t.Context())
+			ctx, cancel := (&connector{negotiator: negotiator{transport: transport}}).withConnectTimeout(t.Context())
 			defer cancel()
 			end, _ := ctx.Deadline()
 			check.Equal(t, fmt.Sprintf("%T", transport), time.Until(end), want)

@@ -33,7 +33,6 @@ const (
 type sessions struct {
 	*peer
 	renewals *renewal.Group
-	forced   bool        // Options.Protocol.Revision is set
 	observed func() bool // something waits for messages of the server
 	client   sessionClient
 

@@ -14,11 +14,8 @@ import (
 // taskStarter starts tasks, and has what their methods use.
 type taskStarter struct {
 	*gatherer
-	call      func(ctx context.Context, r *request, result any, opts []CallOption) error
-	wire      *roundTripper
-	validator Validator
-	limits    *Limits
-	timeouts  *Timeouts
+	call func(ctx context.Context, r *request, result any, opts []CallOption) error
+	wire *roundTripper
 }
 
 // StartTask calls a listed tool as a task. The server keeps the task for ttl; if ttl is zero,
