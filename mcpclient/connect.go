@@ -84,13 +84,8 @@ func (c *connector) withConnectTimeout(ctx context.Context) (context.Context, co
 	if _, ok := c.negotiator.transport.(*Command); ok {
 		limit = commandTimeout
 	}
-	return context.WithTimeoutCause(ctx, limit, connectTimeoutError(limit))
-}
-
-type connectTimeoutError time.Duration
-
-func (l connectTimeoutError) Error() string {
-	return fmt.Sprintf("no connection within %v (give the context of Connect a deadline to wait longer)", time.Duration(l))
+	late := fmt.Errorf("no connection within %v (give the context of Connect a deadline to wait longer)", limit)
+	return context.WithTimeoutCause(ctx, limit, late)
 }
 
 // open does everything that precedes the first call. After an error the connection is still open.

@@ -70,8 +70,11 @@ func (c *connector) onNotification(n *mcp.Notification) {
 func (c *connector) newSessions() *sessions {
 	renewals := renewal.New(c.life, func() bool { return c.link.Load().endErr() != nil })
 	return &sessions{
-		peer: c.peer, renewals: renewals, client: c,
-		observed: func() bool { return c.standalone.isWanted() },
+		peer:        c.peer,
+		renewals:    renewals,
+		observed:    func() bool { return c.standalone.isWanted() },
+		begin:       c.beginSession,
+		renegotiate: c.renegotiate,
 	}
 }
 

@@ -32,7 +32,7 @@ func (s *sessions) resendInOtherEra(ctx context.Context, r *request, err error) 
 			return false, err
 		}
 		needed, hasChanged := func() bool { return s.beginProbe(r.sentEra) }, func() bool { return s.era.Load() != r.sentEra }
-		if probeErr := s.renew(ctx, needed, hasChanged, s.client.renegotiate); probeErr != nil {
+		if probeErr := s.renew(ctx, needed, hasChanged, s.renegotiate); probeErr != nil {
 			return false, fmt.Errorf("%w (and the server could not be greeted again: %w)", err, probeErr)
 		}
 	}

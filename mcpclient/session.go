@@ -34,7 +34,12 @@ type sessions struct {
 	*peer
 	renewals *renewal.Group
 	observed func() bool // something waits for messages of the server
-	client   sessionClient
+
+	// begin begins a session on the connection in use, and restores what belonged to the previous one.
+	begin func(ctx context.Context) error
+
+	// renegotiate finds out which era the server speaks now, and switches the client to it.
+	renegotiate func(ctx context.Context) error
 
 	unfinished atomic.Bool // the current session has begun, and what belongs to it could not be restored
 
@@ -42,16 +47,6 @@ type sessions struct {
 	probed   time.Time // when the era was last probed
 	lost     string    // the last session that was found lost without a caller
 	renewing bool      // renewUntilReady runs
-}
-
-// sessionClient is the part of a client that sessions need.
-type sessionClient interface {
-	// beginSession begins a session on the connection in use, and restores what belonged to the
-	// previous one.
-	beginSession(ctx context.Context) error
-
-	// renegotiate finds out which era the server speaks now, and switches the client to it.
-	renegotiate(ctx context.Context) error
 }
 
 func lostSessionID(err error) (id string, ok bool) {
@@ -217,7 +212,7 @@ func (s *sessions) renewSession(ctx context.Context, id string) error {
 				s.renewIfObserved(id)
 			}
 		}()
-		return s.client.beginSession(ctx)
+		return s.begin(ctx)
 	})
 }
 
@@ -238,7 +233,7 @@ func (s *sessions) beginIfOtherOwner(ctx context.Context, err error, renewed int
 // meanwhile. The previous session continues with its calls and ends by itself.
 func (s *sessions) beginForOwner(ctx context.Context) (err error) {
 	for range maxOwners {
-		if err = s.client.beginSession(ctx); !wraps[*wire.OwnerError](err) {
+		if err = s.begin(ctx); !wraps[*wire.OwnerError](err) {
 			return err
 		}
 	}
