@@ -133,9 +133,17 @@ const (
 
 // openElicitations are those whose completion the server may still report.
 type openElicitations struct {
-	mu   sync.Mutex
-	done map[string]chan struct{} // by id
-	ids  []string                 // oldest first
+	mu  sync.Mutex
+	all []openElicitation // oldest first
+}
+
+type openElicitation struct {
+	id   string
+	done chan struct{} // closed when it is complete
+}
+
+func (e *openElicitations) indexLocked(id string) int {
+	return slices.IndexFunc(e.all, func(o openElicitation) bool { return o.id == id })
 }
 
 // expect returns a channel that is closed when the elicitation is complete. Beyond
@@ -143,18 +151,14 @@ type openElicitations struct {
 func (e *openElicitations) expect(id string) <-chan struct{} {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if done, ok := e.done[id]; ok {
-		return done
+	if i := e.indexLocked(id); i >= 0 {
+		return e.all[i].done
 	}
-	if len(e.ids) >= maxOpenElicitations {
-		delete(e.done, e.ids[0])
-		e.ids = slices.Delete(e.ids, 0, 1)
-	}
-	if e.done == nil {
-		e.done = map[string]chan struct{}{}
+	if len(e.all) >= maxOpenElicitations {
+		e.all = slices.Delete(e.all, 0, 1)
 	}
 	done := make(chan struct{})
-	e.done[id], e.ids = done, append(e.ids, id)
+	e.all = append(e.all, openElicitation{id, done})
 	return done
 }
 
@@ -169,9 +173,8 @@ func (e *openElicitations) complete(params json.RawMessage) {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if done, ok := e.done[p.ID]; ok {
-		close(done)
-		delete(e.done, p.ID)
-		e.ids = slices.DeleteFunc(e.ids, func(id string) bool { return id == p.ID })
+	if i := e.indexLocked(p.ID); i >= 0 {
+		close(e.all[i].done)
+		e.all = slices.Delete(e.all, i, i+1)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/backoff"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/results"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/streamable"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
@@ -89,16 +90,14 @@ func (n *negotiator) adoptLegacy(ctx context.Context, e era) error {
 		return err
 	}
 	t, ok := n.transport.(*HTTP)
-	if !ok || n.current() != e { // another era is current: the server has answered initialize
+	if !ok || t.SSE || n.current() != e || !streamable.SuggestsOlderServer(err) { // another era is current: the server has answered initialize
 		return err
 	}
-	older := t.fallback(err)
-	if older == nil {
-		return err
-	}
+	older := *t
+	older.SSE = true
 	n.log.Debug("the server refused initialize, falling back to another transport", "to", "HTTP+SSE", "error", err)
 	_ = n.link.Load().close()
-	n.transport = older
+	n.transport = &older
 	olderErr := n.dial(ctx, n.transport)
 	if olderErr == nil {
 		olderErr = n.adopt(ctx, e)

@@ -201,22 +201,3 @@ func (t *HTTP) Identity() string {
 	}
 	return "http " + t.URL
 }
-
-// fallback returns the transport to use if the server answered initialize with err, nil if err is
-// final. A server of 2024-11-05 refuses it with one of three statuses: "If it fails with [...] 400
-// Bad Request, 404 Not Found or 405 Method Not Allowed: Issue a GET request to the server URL". An
-// answer whose body is a JSON-RPC error is no [*transport.HTTPError] if only modern servers send
-// it.
-func (t *HTTP) fallback(err error) *HTTP {
-	status, ok := errors.AsType[*transport.HTTPError](err)
-	if !ok || t.SSE {
-		return nil
-	}
-	switch status.Status {
-	case http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed:
-		older := *t
-		older.SSE = true
-		return &older
-	}
-	return nil
-}

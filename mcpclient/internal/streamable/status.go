@@ -1,7 +1,9 @@
 package streamable
 
 import (
+	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -114,10 +116,12 @@ func (e *statusError) Error() string {
 	return text
 }
 
-// suggestsOlderServer reports whether a server of 2024-11-05, which has no Streamable HTTP, answers
-// initialize with this status.
-func (e *statusError) suggestsOlderServer() bool {
-	return e.Status == http.StatusBadRequest || e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed
+// SuggestsOlderServer reports whether a server of 2024-11-05, which has no Streamable HTTP, may have answered initialize with
+// err: "If it fails with [...] 400 Bad Request, 404 Not Found or 405 Method Not Allowed: Issue a GET request to the server
+// URL". A JSON-RPC error that only modern servers send is no [*transport.HTTPError].
+func SuggestsOlderServer(err error) bool {
+	status, ok := errors.AsType[*transport.HTTPError](err)
+	return ok && slices.Contains([]int{http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed}, status.Status)
 }
 
 // concernsMore reports whether a failure concerns more than its request, which opens a session or not: the caller repeats
@@ -126,7 +130,7 @@ func (e *statusError) concernsMore(opens bool) bool {
 	switch {
 	case backoff.IsTransient(e.Status), e.Status == http.StatusUnauthorized, e.Status == http.StatusForbidden:
 		return true
-	case opens && e.suggestsOlderServer():
+	case opens && SuggestsOlderServer(e):
 		return true
 	}
 	return e.session != ""
