@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -317,62 +316,6 @@ func TestRolledBackFromAForcedRevision(t *testing.T) {
 		check.Fails(t, check.Err(c.CallTool(t.Context(), "a", nil)))
 		asked, _ := a.seen("initialize")
 		check.Equal(t, "times initialized", asked, 0)
-	})
-}
-
-// One of several instances may refuse a revision that it lists: the request is sent once more,
-// even a tool call, because it has not run. If the server keeps refusing, the call fails.
-func TestRefusedRevisionThatIsSpoken(t *testing.T) {
-	for _, test := range []struct {
-		supported     string
-		refusals, ask int
-		works         bool
-	}{
-		{`["2026-07-28"]`, 1, 2, true},
-		{`["2026-07-28","2025-11-25"]`, 1, 2, true},
-		{`["2026-07-28"]`, 5, 2, false},
-		{`["2031-01-01"]`, 5, 1, false},
-	} {
-		t.Run(fmt.Sprint(test.supported, test.refusals), func(t *testing.T) {
-			withChangingServer(t, mcp.Revision20260728, mcpclient.Options{}, func(t *testing.T, c *mcpclient.Client, a *changingServer) {
-				left := test.refusals
-				a.on("tools/call", func(w http.ResponseWriter, _ *http.Request, m message) bool {
-					if left--; left >= 0 {
-						a.answer(w, http.StatusBadRequest, "%s", refusal(m, `-32022,"message":"v","data":{"supported":`+test.supported+`}`))
-					}
-					return left >= 0
-				})
-				err := check.Err(c.CallTool(t.Context(), "a", nil))
-				asked, ran := a.seen("tools/call")
-				check.That(t, asked == test.ask && ran == 1 == test.works, "%d requests, %d tool calls; want success %v after %d", asked, ran, test.works, test.ask)
-				if test.works {
-					check.NoError(t, err)
-				} else {
-					wantCode(t, err, mcp.CodeUnsupportedRevision)
-				}
-			})
-		})
-	}
-}
-
-// A subscription outlives any number of updates; at each of them an instance refuses the revision that it lists.
-func TestSubscriptionRefusedAtEachUpdate(t *testing.T) {
-	withChangingServer(t, mcp.Revision20260728, mcpclient.Options{}, func(t *testing.T, c *mcpclient.Client, a *changingServer) {
-		var refuses atomic.Bool
-		a.on("subscriptions/listen", func(w http.ResponseWriter, _ *http.Request, m message) bool {
-			refused := refuses.CompareAndSwap(true, false)
-			if refused {
-				a.answer(w, http.StatusBadRequest, "%s", refusal(m, `-32022,"message":"v","data":{"supported":["2026-07-28"]}`))
-			}
-			return refused
-		})
-		s := subscribed(t, t.Context(), c, onTools)
-		for range 3 {
-			time.Sleep(time.Minute)
-			refuses.Store(true)
-			a.become(mcp.Revision20260728) // its streams end
-			wantChanges(t, s, stale)
-		}
 	})
 }
 
