@@ -160,10 +160,9 @@ type HTTP struct {
 	// errors.As in the errors of calls.
 	Client *http.Client
 
-	// Header is added to every request. Headers of the protocol (Content-Type, Mcp-*) and the
-	// Authorization of Token override it. A User-Agent replaces "mcpchain" with the version of
-	// this module. An Accept is tried first for messages; if the server answers 406,
-	// "application/json, text/event-stream" follows, and then less.
+	// Header is added to every request. Headers of the protocol (Accept, Content-Type, Mcp-*) and
+	// the Authorization of Token override it. A User-Agent replaces "mcpchain" with the version of
+	// this module.
 	Header http.Header
 
 	// Token, if set, returns the token of each request: a [transport.Bearer], or a source of

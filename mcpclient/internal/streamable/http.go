@@ -70,7 +70,6 @@ func (t *HTTP) newConn() (*conn, error) {
 		max:     cmp.Or(max(t.MaxMessage, 0), wire.DefaultMaxMessage),
 		source:  t.Token,
 	}
-	c.accept.setValues(c.own["Accept"])
 	c.exchanges.done = make(chan struct{})
 	if t.Client != nil {
 		c.client = *t.Client

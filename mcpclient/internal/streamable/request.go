@@ -25,23 +25,13 @@ import (
 // send none.
 var acceptValues = [][]string{{mediaJSON + ", " + mediaStream}, {mediaJSON}, {"*/*"}, nil}
 
-// accept remembers the first value of Accept that an endpoint accepts.
-type accept struct {
-	values [][]string // the host's own, if there is one, and acceptValues
-	level  atomic.Int32
-}
-
-func (a *accept) setValues(own []string) {
-	a.values = acceptValues
-	if own != nil {
-		a.values = slices.Concat([][]string{own}, acceptValues)
-	}
-}
+// accept remembers the first of acceptValues that an endpoint accepts.
+type accept struct{ level atomic.Int32 }
 
 // next advances beyond a level that failed, and reports whether there is another. Otherwise it goes
 // back to the first one.
 func (a *accept) next(level int32) bool {
-	if int(level) == len(a.values)-1 {
+	if int(level) == len(acceptValues)-1 {
 		a.level.Store(0) // Accept was not the reason
 		return false
 	}
@@ -60,7 +50,7 @@ func (c *conn) do(ctx context.Context, method string, m *message) (*http.Respons
 			return nil, err
 		}
 		level := c.accept.level.Load()
-		resp, err := c.doOnce(ctx, method, m, c.accept.values[level])
+		resp, err := c.doOnce(ctx, method, m, acceptValues[level])
 		if err != nil {
 			return nil, err
 		}
