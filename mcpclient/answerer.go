@@ -19,6 +19,7 @@ import (
 // answerer lets the host's handlers answer what servers of both eras ask.
 type answerer struct {
 	*peer
+	opts       *Options
 	middleware Handler // Options.ServerMiddleware, or nil
 	open       *openElicitations
 	slots      lifecycle.Slots

@@ -34,8 +34,9 @@ func (c *Client) assemble(ctx context.Context, t Transport) {
 func (c *Client) assembleAnswering() {
 	a := &c.answerer
 	a.peer = &c.peer
+	a.opts = &c.opts
 	a.open = &c.elicitations
-	a.slots = lifecycle.NewSlots(c.opts.Limits.ServerRequests)
+	a.slots = lifecycle.NewSlots(c.limits.ServerRequests)
 	a.session = c
 	a.newRequest = func() *Request { return &Request{Client: c, invocation: new(invocation)} }
 	c.gatherer = &gatherer{
@@ -54,6 +55,7 @@ func (c *Client) assembleAnswering() {
 func (c *Client) assembleConnector() {
 	c.connector = connector{
 		peer:         &c.peer,
+		opts:         &c.opts,
 		wire:         &c.wire,
 		standalone:   &c.standalone,
 		levels:       &c.levels,
@@ -66,7 +68,7 @@ func (c *Client) assembleConnector() {
 	}
 	c.sessions = c.connector.newSessions()
 	c.connector.sessions = c.sessions
-	if c.opts.Limits.Restarts > 0 {
+	if c.limits.Restarts > 0 {
 		c.connector.restarts = &restarts{connector: &c.connector}
 	}
 	c.standalone = standaloneStream{
@@ -122,7 +124,7 @@ func (c *Client) newPipelines() (p pipelines) {
 	s = withRounds(s, c.gatherer)
 	s = withMiddleware(s, &c.caller)
 	p.calls = pipeline{&c.caller, s}
-	p.reads = pipeline{&c.caller, withCache(s, &c.cache, c.opts.Limits.Cache, c)}
+	p.reads = pipeline{&c.caller, withCache(s, &c.cache, c.limits.Cache, c)}
 
 	s = withRetry(c.wire.roundTrip, c.caller.retries(repeatableInHandshake), noSessions{})
 	p.direct = pipeline{&c.caller, withMiddleware(s, &c.caller)}

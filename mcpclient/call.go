@@ -108,7 +108,7 @@ func (p pipeline) do(ctx context.Context, r *request, result any, opts []CallOpt
 }
 
 func (c *caller) callOptions(opts []CallOption) (*callOptions, error) {
-	o := c.opts.Timeouts.forCall()
+	o := c.timeouts.forCall()
 	o.logLevel = c.levels.requestedLevel()
 	o.apply(opts)
 	meta, err := checkMeta("WithMeta", o.meta)
@@ -130,7 +130,7 @@ func (c *caller) notifyOn(ctx context.Context, l *link, method string, params []
 }
 
 func (c *caller) retries(mayRepeat func(method string, err error) bool) retries {
-	return retries{max: c.opts.Limits.Retries, mayRepeat: mayRepeat, sleep: c.life.Sleep, log: c.log}
+	return retries{max: c.limits.Retries, mayRepeat: mayRepeat, sleep: c.life.Sleep, log: c.log}
 }
 
 // customRequest returns a request with params, and options for their _meta. From the params it

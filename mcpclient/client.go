@@ -14,6 +14,7 @@ import (
 // handlers and callbacks.
 type Client struct {
 	peer
+	opts      Options // with defaults
 	connector connector
 	caller    caller
 

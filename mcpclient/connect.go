@@ -35,8 +35,8 @@ func Connect(ctx context.Context, t Transport, opts *Options) (*Client, error) {
 		c.connector.discard(ctx)
 		return nil, fmt.Errorf("connect: %w", err)
 	}
-	if c.opts.Timeouts.KeepAlive > 0 && c.link.Load().exchange == nil {
-		c.life.Start(func() { c.connector.keepAlive(c.life.Context(), c.opts.Timeouts.KeepAlive) })
+	if c.timeouts.KeepAlive > 0 && c.link.Load().exchange == nil {
+		c.life.Start(func() { c.connector.keepAlive(c.life.Context(), c.timeouts.KeepAlive) })
 	}
 	return c, nil
 }
@@ -56,9 +56,9 @@ func newClient(ctx context.Context, t Transport, opts Options) (*Client, error) 
 	if err := errors.Join(sendingErr, answeringErr); err != nil {
 		return nil, err
 	}
-	c := new(Client)
-	c.opts = opts
-	c.log = opts.Logger
+	c := &Client{opts: opts}
+	c.protocol, c.limits, c.timeouts = opts.Protocol, opts.Limits, opts.Timeouts
+	c.validator, c.logLevel, c.log = opts.Validator, opts.LogLevel, opts.Logger
 	c.introduction = string(introduction)
 	c.offers = offers
 	c.caller.sending = sending

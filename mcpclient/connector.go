@@ -18,6 +18,7 @@ import (
 // connector connects a client: it dials, does the handshake, and replaces what was lost.
 type connector struct {
 	*peer
+	opts *Options
 
 	negotiator  negotiator
 	connections atomic.Int64 // number of connections dialed
@@ -90,7 +91,7 @@ func (c *connector) beginSession(ctx context.Context) error {
 	case err == nil:
 		c.server.Store(server)
 		c.standalone.handshakeTime.Store(int64(time.Since(start)))
-	case c.opts.Protocol.Revision == "" && disprovesLegacy(err) && c.negotiator.renegotiate(ctx) == nil:
+	case c.protocol.Revision == "" && disprovesLegacy(err) && c.negotiator.renegotiate(ctx) == nil:
 		return c.adaptToEra(ctx, before)
 	default:
 		return err

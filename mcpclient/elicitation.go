@@ -78,10 +78,10 @@ func (a *answerer) decodeElicitation(raw json.RawMessage) (*mcp.ElicitParams, er
 // newAnswerCheck compiles the schema of a form for the host's validator. The returned function
 // checks the content of an answer; it is nil if there is nothing to check.
 func (a *answerer) newAnswerCheck(params *mcp.ElicitParams) (func(map[string]any) error, error) {
-	if a.opts.Validator == nil || params.Mode != mcp.ElicitForm {
+	if a.validator == nil || params.Mode != mcp.ElicitForm {
 		return nil, nil
 	}
-	check, err := a.opts.Validator.Compile(params.RequestedSchema)
+	check, err := a.validator.Compile(params.RequestedSchema)
 	if err != nil {
 		return nil, newRefusal(mcp.CodeInvalidParams, "elicitation: requested schema: %v", err)
 	}

@@ -24,7 +24,7 @@ var errEraBound = errors.New("request continues what began in the previous era: 
 // reports whether to send the request again, and otherwise returns the error of the call. "Clients
 // SHOULD cache the result …, re-probing if the cached assumption later fails" (2026-07-28 versioning).
 func (s *sessions) resendInOtherEra(ctx context.Context, r *request, err error) (again bool, _ error) {
-	if r.sentEra == nil || r.movedEra || s.opts.Protocol.Revision != "" || s.link.Load().exchange == nil { // without sentEra it was not sent
+	if r.sentEra == nil || r.movedEra || s.protocol.Revision != "" || s.link.Load().exchange == nil { // without sentEra it was not sent
 		return false, err
 	}
 	if r.sentEra == s.era.Load() {

@@ -133,9 +133,9 @@ func (g *gatherer) questions(raw json.RawMessage, answered int) (asked map[strin
 	d := jsonrpc.NewDecoder(raw, jsonrpc.MaxElements)
 	for range d.Members {
 		n++
-		if n > g.opts.Limits.ServerRequests+answered {
+		if n > g.limits.ServerRequests+answered {
 			return nil, fmt.Errorf("%w: the server asks more than %d questions at once (Options.Limits.ServerRequests)",
-				mcp.ErrInvalidResult, g.opts.Limits.ServerRequests)
+				mcp.ErrInvalidResult, g.limits.ServerRequests)
 		}
 	}
 	if d.Err() != nil || json.Unmarshal(raw, &asked) != nil {

@@ -58,7 +58,7 @@ func (c *connector) newLink(t Transport, conn transport.Conn) *link {
 	}
 	l.exchange, _ = conn.(wire.Exchanger)
 	l.numbered, _ = conn.(wire.Numberer)
-	l.dispatcher = dispatcher{link: l, handle: c.handle, slots: c.slots, retries: c.opts.Limits.Retries}
+	l.dispatcher = dispatcher{link: l, handle: c.handle, slots: c.slots, retries: c.limits.Retries}
 	if skipper, ok := wire.As[wire.Skipper](conn); ok {
 		skipper.OnSkip(func(line string) {
 			l.warnings.logViolation("skipped a line that is not a JSON-RPC message", "text", l.texts.scrub(line))

@@ -74,5 +74,5 @@ func (l *logLevels) requestedLevel() mcp.LogLevel {
 	if level := l.level.Load(); level != nil {
 		return *level
 	}
-	return l.peer.opts.LogLevel
+	return l.peer.logLevel
 }

@@ -24,7 +24,7 @@ type negotiator struct {
 // firstEra returns the era to begin with: the forced one, the server's last known one, or the
 // modern one.
 func (n *negotiator) firstEra() era {
-	revision := cmp.Or(n.opts.Protocol.Revision, n.rememberedRevision())
+	revision := cmp.Or(n.protocol.Revision, n.rememberedRevision())
 	if isLegacy(revision) {
 		return &legacyEra{revision: revision}
 	}
@@ -37,7 +37,7 @@ func (n *negotiator) rememberedRevision() string {
 	if s := n.server.Load(); s != nil {
 		return s.Revision
 	}
-	revision := n.opts.Protocol.EraCache.find(n.transport)
+	revision := n.protocol.EraCache.find(n.transport)
 	if isLegacy(revision) {
 		return legacyRevisions[0]
 	}
@@ -47,9 +47,9 @@ func (n *negotiator) rememberedRevision() string {
 // negotiate finds the server's era and revision, beginning with the current era.
 func (n *negotiator) negotiate(ctx context.Context) error {
 	switch {
-	case isLegacy(n.opts.Protocol.Revision):
+	case isLegacy(n.protocol.Revision):
 		return n.adoptLegacy(ctx, n.current())
-	case n.opts.Protocol.Revision != "":
+	case n.protocol.Revision != "":
 		err := n.adopt(ctx, n.current())
 		if rpc, ok := errors.AsType[*mcp.RPCError](err); ok && rpc.Code == mcp.CodeMethodNotFound {
 			err = fmt.Errorf("%w (a server of an earlier revision: leave Options.Protocol.Revision empty to speak what it speaks)", err)
@@ -59,7 +59,7 @@ func (n *negotiator) negotiate(ctx context.Context) error {
 	given := n.transport
 	err := n.negotiateRemembered(ctx)
 	if err == nil {
-		n.opts.Protocol.EraCache.keep(given, n.server.Load().Revision)
+		n.protocol.EraCache.keep(given, n.server.Load().Revision)
 	}
 	return err
 }
@@ -103,7 +103,7 @@ func (n *negotiator) renegotiate(ctx context.Context) error {
 		n.server.Store(server)
 		return err
 	}
-	n.opts.Protocol.EraCache.keep(n.transport, n.server.Load().Revision)
+	n.protocol.EraCache.keep(n.transport, n.server.Load().Revision)
 	return nil
 }
 
@@ -144,7 +144,7 @@ func (n *negotiator) adoptLate(ctx context.Context, legacyErr error) bool {
 	if !wraps[*mcp.RPCError](legacyErr) && !wraps[*RevisionError](legacyErr) {
 		return false
 	}
-	ctx, cancel := context.WithTimeout(ctx, n.opts.Timeouts.Probe)
+	ctx, cancel := context.WithTimeout(ctx, n.timeouts.Probe)
 	defer cancel()
 	return n.adopt(ctx, n.modern(modernRevisions[0])) == nil
 }
@@ -154,7 +154,7 @@ var errSilent = errors.New("no answer within Options.Timeouts.Probe")
 // probe sends server/discover in a modern era. If the server names other revisions it tries one of
 // them, once.
 func (n *negotiator) probe(ctx context.Context, e era) error {
-	probe, bounds := within(ctx, bound.Limits{Idle: n.opts.Timeouts.Probe}) // time in which the server makes the client wait is not silence
+	probe, bounds := within(ctx, bound.Limits{Idle: n.timeouts.Probe}) // time in which the server makes the client wait is not silence
 	defer bounds.Stop()
 	err := n.adopt(probe, e)
 	if err != nil && probe.Err() != nil && ctx.Err() == nil {
@@ -199,7 +199,7 @@ func (n *negotiator) setEra(e era) {
 // allowedRevisions returns the revisions that the client may speak: the forced one, or all of an
 // era.
 func (n *negotiator) allowedRevisions(era []string) []string {
-	if forced := n.opts.Protocol.Revision; forced != "" {
+	if forced := n.protocol.Revision; forced != "" {
 		return []string{forced}
 	}
 	return era

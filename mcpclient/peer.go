@@ -12,12 +12,17 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// peer is the life of a client, its options, the server as it is connected now, and what both sides
-// declare.
+// peer is the life of a client, the options that several of its parts need, the server as it is
+// connected now, and what both sides declare.
 type peer struct {
-	opts Options // with defaults
 	life *lifecycle.Lifecycle
 	log  *slog.Logger
+
+	protocol  Protocol
+	limits    Limits
+	timeouts  Timeouts
+	validator Validator
+	logLevel  mcp.LogLevel
 
 	link   atomic.Pointer[link]
 	era    atomic.Pointer[eraBox]
@@ -58,7 +63,7 @@ func (p *peer) checkOffered(method string) error {
 		server = new(mcp.Server)
 	}
 	capability, declared := requirement(&server.Capabilities, method)
-	if declared || p.opts.Protocol.AllowUndeclared {
+	if declared || p.protocol.AllowUndeclared {
 		return nil
 	}
 	e := p.current()
@@ -69,7 +74,7 @@ func (p *peer) checkOffered(method string) error {
 }
 
 func (p *peer) checkTask(tool *mcp.Tool) error {
-	return p.current().checkTask(tool, &p.offers, &p.server.Load().Capabilities, p.opts.Protocol.AllowUndeclared)
+	return p.current().checkTask(tool, &p.offers, &p.server.Load().Capabilities, p.protocol.AllowUndeclared)
 }
 
 // rpcError decodes the error of a response, without the secrets of the current connection.

@@ -64,7 +64,7 @@ func (s *restarts) restart(ctx context.Context) (err error) {
 		switch {
 		case ctx.Err() != nil:
 			return failure
-		case s.attempts >= s.connector.opts.Limits.Restarts || errors.Is(failure, transport.ErrDialedOnce):
+		case s.attempts >= s.connector.limits.Restarts || errors.Is(failure, transport.ErrDialedOnce):
 			return s.fail(reason, failure)
 		}
 		wait := backoff.Policy{}.Delay(s.attempts)

@@ -66,7 +66,7 @@ func (s *inputRounds) answer(ctx context.Context, r *request, round *inputRound)
 	if round.questions != nil {
 		s.asked++
 	}
-	if limit := s.opts.Limits.Rounds; s.asked > limit {
+	if limit := s.limits.Rounds; s.asked > limit {
 		return nil, tooManyRoundsError("server", limit)
 	}
 	questions, err := s.questions(round.questions, 0)

@@ -117,7 +117,7 @@ func (c *Client) subscribe(ctx context.Context, filter mcp.SubscriptionFilter, o
 // subscribablePart returns the part of a filter that the server announces, or all of it with
 // Options.Protocol.AllowUndeclared.
 func (c *Client) subscribablePart(filter mcp.SubscriptionFilter) mcp.SubscriptionFilter {
-	if c.opts.Protocol.AllowUndeclared {
+	if c.protocol.AllowUndeclared {
 		return distinct(filter)
 	}
 	return announcedPart(&c.server.Load().Capabilities, filter)

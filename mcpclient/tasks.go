@@ -114,7 +114,7 @@ func (t *Task) recordState(state mcp.TaskState) {
 // checks the result. Wait gets no progress notices of the call: use [WithTask] for these.
 func (t *Task) Wait(ctx context.Context, opts ...CallOption) (*mcp.CallToolResult, error) {
 	o := callOptions{}.with(opts)
-	check, err := o.resultCheck(t.opts.Validator)
+	check, err := o.resultCheck(t.validator)
 	if err != nil {
 		return nil, t.failure(err)
 	}

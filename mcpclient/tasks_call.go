@@ -46,7 +46,7 @@ var ErrDetach = errors.New("mcpclient: detached from the task")
 
 func (s *taskStarter) callTask(ctx context.Context, r *request, opts []CallOption) (_ *mcp.CallToolResult, err error) {
 	defer func() { err = s.scrubError(err) }()
-	o := s.opts.Timeouts.forCall().with(opts)
+	o := s.timeouts.forCall().with(opts)
 	ctx, w, bounds := newTaskWait(ctx, o, o.limitsOrDefault(), opts)
 	defer bounds.Stop()
 	progress := w.progress

@@ -86,11 +86,11 @@ func (t *Task) answer(ctx context.Context, questions json.RawMessage, opts []Cal
 		}
 	}()
 	switch {
-	case len(input) > t.opts.Limits.ServerRequests:
+	case len(input) > t.limits.ServerRequests:
 		return fmt.Errorf("%w: the task asks %d questions at once, more than %d (Options.Limits.ServerRequests)",
-			mcp.ErrInvalidResult, len(input), t.opts.Limits.ServerRequests)
-	case rounds > t.opts.Limits.Rounds:
-		return tooManyRoundsError("task", t.opts.Limits.Rounds)
+			mcp.ErrInvalidResult, len(input), t.limits.ServerRequests)
+	case rounds > t.limits.Rounds:
+		return tooManyRoundsError("task", t.limits.Rounds)
 	}
 	answers, err := t.gather(ctx, input, t.info())
 	if errors.Is(err, mcp.ErrAnswerLater) {

@@ -46,7 +46,7 @@ func (c *Client) callTool(ctx context.Context, r *request, opts []CallOption) (*
 	if err := o.checkTool(r.target); err != nil {
 		return nil, err
 	}
-	check, err := o.resultCheck(c.opts.Validator)
+	check, err := o.resultCheck(c.validator)
 	if err != nil {
 		return nil, err
 	}

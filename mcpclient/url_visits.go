@@ -92,7 +92,7 @@ func (v *urlVisits) decode(data json.RawMessage) (visits []*mcp.ElicitParams) {
 			v.logViolation("skipped a malformed elicitation in an error", "index", i)
 		case seen[p.ElicitationID]:
 			v.logViolation("skipped an elicitation in an error: its id is repeated", "index", i)
-		case len(visits) == v.opts.Limits.ServerRequests:
+		case len(visits) == v.limits.ServerRequests:
 			v.logViolation("skipped elicitations in an error: too many", "got", len(asked.Elicitations), "want", len(visits))
 			return visits
 		default:
@@ -151,7 +151,7 @@ func (v *urlVisits) visit(ctx context.Context, r *request, p *mcp.ElicitParams) 
 // awaitAll waits until the server has reported that all visits are complete, or the wait is over.
 func (v *urlVisits) awaitAll(ctx context.Context, completed []<-chan struct{}) error {
 	defer bound.From(ctx).Hold()()
-	late := time.NewTimer(v.opts.Timeouts.URLElicitation)
+	late := time.NewTimer(v.timeouts.URLElicitation)
 	defer late.Stop()
 	for _, done := range completed {
 		select {
