@@ -54,7 +54,9 @@ func list(t *trial) {
 		if string(encode(got)) != string(encode([]run.Head{want})) || want.ReplyCount != 1 || want.Epoch != lease.Epoch {
 			t.Errorf("got %s, want %s", encode(got), encode(want))
 		}
-		lease = t.appendAsOther(lease, d)
+		t.ok(t.store.Release(t.Context(), lease))
+		lease = t.acquire(one, held)
+		t.append(lease, d, ledgertest.Note("more"))
 	}
 }
 
@@ -113,14 +115,6 @@ func (t *trial) state(key run.Key) *ledger.State {
 	s, err := ledger.StateOf(t.load(key).Records)
 	t.ok(err)
 	return s
-}
-
-func (t *trial) appendAsOther(lease record.Lease, d *ledgertest.Draft) record.Lease {
-	t.Helper()
-	t.ok(t.store.Release(t.Context(), lease))
-	lease = t.acquire(lease.Key, held)
-	t.append(lease, d, ledgertest.Note("more"))
-	return lease
 }
 
 func listOrder(t *trial) {

@@ -176,13 +176,8 @@ func (t *trial) wantConsistent(ctx context.Context) {
 		t.Error(err)
 		return
 	}
-	want := ledger.HeadOf(s)
-	want.ReplyCount = len(log.Replies)
-	if len(log.Head.Questions) == 0 { // left out by a store that encrypts
-		want.Questions = nil
-	}
-	if got := stored(log.Head); string(encode(got)) != string(encode(want)) {
-		t.Errorf("got the head %s with records of %s", encode(got), encode(want))
+	if err := diffHead(log.Head, s, log.Replies); err != nil {
+		t.Error(err)
 	}
 	for head, err := range t.store.List(ctx, record.Query{AllTenants: true}) {
 		if ctx.Err() == nil && (err != nil || head.Seq < log.Head.Seq) {
