@@ -67,24 +67,23 @@ func Lookup(object []byte, path ...string) (value []byte) {
 // more than max elements, or if all arrays in these members together, at any depth, have more than
 // ten times as many. Decoding costs memory for each element, however short it is.
 func LimitArrays(object []byte, max int, except ...string) error {
-	s := scanner{data: object}
-	all := 0
-	return s.object(func(key []byte) error {
-		if slices.Contains(except, string(key)) {
-			return s.value()
+	d := NewDecoder(object, max)
+	for key := range d.Members {
+		switch {
+		case slices.Contains(except, string(key)):
+			continue
+		case d.Kind() == '[':
+			for range d.Elements {
+				d.Spend(d.Raw())
+			}
+		default:
+			d.Spend(d.Raw())
 		}
-		start, walk := s.pos, s.value
-		if s.peek() == '[' {
-			walk = func() error { return s.limitedArray(max) }
+		if d.Err() != nil {
+			return fmt.Errorf("member %q: %w", excerpt.Cut(string(key)), d.Err())
 		}
-		if err := walk(); err != nil {
-			return fmt.Errorf("member %q: %w", excerpt.Cut(string(key)), err)
-		}
-		if all += CountElements(object[start:s.pos]); all > totalRatio*max {
-			return fmt.Errorf("member %q: more than %d elements in all", excerpt.Cut(string(key)), totalRatio*max)
-		}
-		return nil
-	})
+	}
+	return d.Err()
 }
 
 // CountElements counts the elements of all arrays in raw, valid JSON.
@@ -115,16 +114,6 @@ func CountElements(raw []byte) (n int) {
 		s.pos++
 	}
 	return n
-}
-
-func (s *scanner) limitedArray(max int) error {
-	count := 0
-	return s.array(func() error {
-		if count++; count > max {
-			return fmt.Errorf("more than %d elements", max)
-		}
-		return s.value()
-	})
 }
 
 // String decodes a scanned string like encoding/json: invalid UTF-8 becomes U+FFFD. ok is false for any other value.

@@ -180,11 +180,7 @@ func readContents(d *jsonrpc.Decoder, depth int) []Content {
 		return nil
 	}
 	blocks := []Content{}
-	for i := range d.Elements {
-		if d.Kind() != '{' {
-			d.Fail(fmt.Errorf("content block %d is not a JSON object: %s", i, excerpt.Quote(d.Raw())))
-			return nil
-		}
+	for range d.Elements {
 		blocks = append(blocks, decodeContent(d, depth))
 	}
 	return blocks
