@@ -167,7 +167,8 @@ func (p *Prepared) Decide(ctx context.Context, d approval.Decision) (*Prepared, 
 // with tasks, and for tools that require it. With [mcpclient.WithManualInput] a call that needs
 // input ends with an [*mcp.InputRequired] in Result.Err, and [Prepared.Continue] continues it.
 //
-// Run returns as soon as the context ends.
+// Run returns as soon as the context ends, but not before code of the program does that runs on its goroutine: a function,
+// an interceptor, or Approve.
 func (p *Prepared) Run(ctx context.Context, opts ...mcpclient.CallOption) *Result {
 	return p.tool.calls.run(ctx, p.newPendingCall(), opts)
 }

@@ -60,7 +60,7 @@ func (r *roster) withLife(ctx context.Context) (context.Context, context.CancelF
 // current returns the present version of a tool, whose name and connection may differ. The error is an [ErrStale].
 func (r *roster) current(t *Tool) (*Tool, error) { return r.present.Load().find(t) }
 
-// buildLocked names the tools and replaces the snapshot. A renamed tool is a new value, since callers may hold the old one.
+// buildLocked names the tools, and replaces the snapshot if they or the servers have changed. A renamed tool is a new value, since callers may hold the old one.
 func (r *roster) buildLocked() {
 	names := r.namesLocked()
 	var servers []*serverState
@@ -79,9 +79,12 @@ func (r *roster) buildLocked() {
 		}
 	}
 	if r.own != nil {
-		all = append(all, r.own.withName(names[len(all)]))
+		r.own = r.own.withName(names[len(all)])
+		all = append(all, r.own)
 	}
-	r.present.Store(newSnapshot(r.opts, servers, all, hidden))
+	if !r.present.Load().has(servers, all, hidden) {
+		r.present.Store(newSnapshot(r.opts, servers, all, hidden))
+	}
 }
 
 // namesLocked returns the names of the tools for models, in the order of the servers, with the toolset's own tool at the end.

@@ -7,8 +7,9 @@ import (
 
 // snapshot is the state of a toolset at one moment. It is immutable.
 type snapshot struct {
+	servers  []*serverState
 	tools    []*Tool // for models
-	servers  map[*serverState]bool
+	hidden   []*Tool // from models
 	current  map[toolID]*Tool
 	catalogs catalogs
 	views    func() *Catalog // the tools for views
@@ -17,17 +18,19 @@ type snapshot struct {
 // newSnapshot returns a snapshot of the tools for models and of the tools that are hidden from them.
 func newSnapshot(o *Options, servers []*serverState, all, hidden []*Tool) *snapshot {
 	s := &snapshot{
-		tools: all, servers: map[*serverState]bool{},
+		servers: servers, tools: all, hidden: hidden,
 		current: make(map[toolID]*Tool, len(all)), catalogs: newCatalogs(all, o),
-	}
-	for _, p := range servers {
-		s.servers[p] = true
 	}
 	for _, tool := range slices.Concat(all, hidden) {
 		s.current[tool.id()] = tool
 	}
 	s.views = sync.OnceValue(func() *Catalog { return viewCatalog(o, forViews(slices.Concat(all, hidden))) })
 	return s
+}
+
+// has reports whether the snapshot is one of these.
+func (s *snapshot) has(servers []*serverState, all, hidden []*Tool) bool {
+	return slices.Equal(s.servers, servers) && slices.Equal(s.tools, all) && slices.Equal(s.hidden, hidden)
 }
 
 // find returns the version of a tool in this snapshot. The error matches [ErrStale].
@@ -40,7 +43,7 @@ func (s *snapshot) find(t *Tool) (*Tool, error) {
 	err := &staleToolError{tool: t.name, server: t.server.label, reason: toolChanged}
 	switch {
 	case ok && !gone:
-	case s.servers[t.server]:
+	case slices.Contains(s.servers, t.server):
 		err.reason = toolGone
 	default:
 		err.reason = serverGone
