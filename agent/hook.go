@@ -128,7 +128,7 @@ func (all hooks) beforeModel(ctx context.Context, s *ledger.State, q *model.Requ
 // afterModel calls the hooks for a reply.
 func (all hooks) afterModel(ctx context.Context, s *ledger.State, r *reply) error {
 	if all.at(hasAfterModel) {
-		r.calls = slices.Clone(r.calls) // a hook may modify the parts
+		r.message.Parts = slices.Clone(r.message.Parts) // a hook may modify the parts, and the model may have kept them
 	}
 	err := all.each(hasAfterModel, "after the model", func(h Hook) error {
 		if err := h.AfterModel(ctx, &State{state: s}, &r.message); err != nil {

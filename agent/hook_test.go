@@ -352,3 +352,15 @@ func TestHookReplacesInTheRequest(t *testing.T) {
 	check.Same(t, "history, and the second request", []string{got.Messages[0].Text(), second.Messages[0].Text(), second.Tools[0].Description},
 		[]string{"secret", "secret", "Looks."})
 }
+
+// A hook that changes a reply leaves the response of the model as it is: the model may have kept it.
+func TestHookChangesItsOwnReply(t *testing.T) {
+	reply := replied(textPart("4111"))
+	hook := agent.Hook{AfterModel: func(_ context.Context, _ *agent.State, m *run.Message) error {
+		m.Parts[0].Text = "****"
+		return nil
+	}}
+	a := newAgent(t, play(func(context.Context, prompt) (*model.Response, error) { return reply, nil }), &agent.Options{Hooks: []agent.Hook{hook}})
+	got := mustRun(t, a, human("go"))
+	check.Same(t, "output, and the response", []string{got.Output, reply.Message.Text()}, []string{"****", "4111"})
+}
