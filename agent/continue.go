@@ -232,10 +232,10 @@ func applyDoubtReply(t *turn, c *ledger.Call) (func() error, error) {
 		return nil, nil
 	}
 	j := t.tools.job(c)
-	switch c.Reply.Action {
-	case run.ActionNotRun:
+	switch {
+	case c.Reply.Action == run.ActionNotRun:
 		return t.sendAgain(c)
-	case run.ActionKnown:
+	case c.Reply.Action == run.ActionKnown && c.Reply.Reason != "":
 		return nil, t.sender.recordOutcome(j, &adapter.Result{Call: j.asked, Text: c.Reply.Reason}, 0)
 	}
 	text := "The user says that the call ran. Its result is lost."

@@ -85,7 +85,8 @@ func TestCallInDoubt(t *testing.T) {
 		"it has run so": {func(q *run.Question) run.Reply {
 			return run.Reply{Question: q.ID, Action: run.ActionKnown, Reason: "7 lines"}
 		}, "7 lines"},
-		"it has not run": {func(q *run.Question) run.Reply { return run.Reply{Question: q.ID, Action: run.ActionNotRun} }, "slept 1 s"},
+		"it has run, without a result": {func(q *run.Question) run.Reply { return run.Reply{Question: q.ID, Action: run.ActionKnown} }, "The user says that the call ran"},
+		"it has not run":               {func(q *run.Question) run.Reply { return run.Reply{Question: q.ID, Action: run.ActionNotRun} }, "slept 1 s"},
 	} {
 		synctestRun(t, name, func(t *testing.T) {
 			store := record.NewMemory()

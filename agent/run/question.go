@@ -73,7 +73,7 @@ const (
 	// For a doubt.
 	ActionRan    Action = "ran"     // the call ran; the model is told
 	ActionNotRun Action = "not_run" // the call did not run; it is sent again
-	ActionKnown  Action = "known"   // the call ran, and Reason has its result
+	ActionKnown  Action = "known"   // the call ran, and Reason has its result; without one as ActionRan
 )
 
 // Reply is the reply to a [Question]. Only the first reply to a question counts.
