@@ -16,6 +16,7 @@ import (
 	"os"
 	"os/signal"
 
+	"github.com/mcpchain/mcpchain"
 	"github.com/mcpchain/mcpchain/agent/openaimodel"
 	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/mcpclient"
@@ -44,7 +45,8 @@ func main() {
 
 // summarize asks the server to summarise files and prints the result.
 func summarize(ctx context.Context, files []string, in io.Reader, out io.Writer) error {
-	sampler, err := newSampler(newPerson(in, out))
+	you := &person{terminal: &mcpchain.Terminal{In: in, Out: out}, decided: map[string]error{}}
+	sampler, err := newSampler(you, out)
 	if err != nil {
 		return err
 	}
@@ -73,7 +75,7 @@ func summarize(ctx context.Context, files []string, in io.Reader, out io.Writer)
 }
 
 // newSampler lends the model of the environment to servers, as far as the person allows.
-func newSampler(p *person) (*sampling.Sampler, error) {
+func newSampler(p *person, out io.Writer) (*sampling.Sampler, error) {
 	model, err := openaimodel.FromEnv()
 	if err != nil {
 		return nil, err
@@ -83,7 +85,7 @@ func newSampler(p *person) (*sampling.Sampler, error) {
 		Policy: sampling.Policy{OutsideCalls: sampling.ModeDeny}, // refuses requests without a call
 		Limits: sampling.Limits{PerServer: sampling.Budget{Requests: 20}, MaxTokens: 1000},
 		Audit: func(_ context.Context, r *sampling.Record) {
-			p.say("[%s: %s, %d tokens]\n", r.Server, r.Outcome, r.InputTokens+r.OutputTokens)
+			fmt.Fprintf(out, "[%s: %s, %d tokens]\n", r.Server, r.Outcome, r.InputTokens+r.OutputTokens)
 		},
 	})
 }

@@ -2,10 +2,8 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -17,7 +15,6 @@ import (
 	"testing"
 
 	"github.com/mcpchain/mcpchain/internal/check"
-	"github.com/mcpchain/mcpchain/sampling"
 )
 
 // TestMain makes the test binary the program, client and server.
@@ -117,14 +114,4 @@ func TestSummaries(t *testing.T) {
 			check.Same(t, "instructions of the host", h.systems, tt.systems)
 		})
 	}
-}
-
-// A request that waits for another question ends with its context.
-func TestWaitingRequest(t *testing.T) {
-	p := newPerson(strings.NewReader(""), io.Discard)
-	end := check.Value(p.begin(t.Context()))(t)
-	defer end()
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	check.Is(t, p.reviewRequest(ctx, &sampling.Request{}), context.Canceled)
 }
