@@ -85,18 +85,19 @@ func (c *conversation) userMedia(p *run.Part) (chat.Part, error) {
 
 // media translates an image, a sound or a file. A medium with only a URL is sent if it is an image;
 // otherwise its URL becomes text.
-func media(p *run.Part) (chat.Part, error) {
-	if p.Data != nil || p.URL == "" {
-		return binary(p.MIMEType, p.Data)
+func media(p *run.Part) (part chat.Part, err error) {
+	switch {
+	case p.Data != nil || p.URL == "":
+		part, err = binary(p.MIMEType, p.Data)
+	case p.Type == run.PartImage:
+		part.Image = &chat.Image{URL: p.URL}
+	default:
+		part.Text = fmt.Sprintf("[%s at %s]", p.MIMEType, p.URL)
 	}
-	if p.Type != run.PartImage {
-		return chat.Part{Text: fmt.Sprintf("[%s at %s]", p.MIMEType, p.URL)}, nil
+	if detail, ok := p.Provider["detail"]; ok && part.Image != nil {
+		_ = json.Unmarshal(detail, &part.Image.Detail) // not a string: no detail
 	}
-	image := &chat.Image{URL: p.URL}
-	if detail, ok := p.Provider["detail"]; ok {
-		_ = json.Unmarshal(detail, &image.Detail) // not a string: no detail
-	}
-	return chat.Part{Image: image}, nil
+	return part, err
 }
 
 // addAssistant adds a message of the model, with the data that this provider wants back. It omits a

@@ -146,6 +146,7 @@ func TestRequest(t *testing.T) {
 			messages: []llms.MessageContent{{Role: llms.ChatMessageTypeHuman, Parts: []llms.ContentPart{
 				llms.TextPart("What?"),
 				llms.ImageURLWithDetailPart("https://example.com/a.png", "low"),
+				llms.ImageURLWithDetailPart("data:image/png;base64,cG5n", "high"),
 				llms.BinaryPart("image/png", []byte("png")),
 				llms.BinaryPart("audio/mpeg", []byte("mp3")),
 				llms.WithCacheControl(llms.BinaryPart("text/plain", []byte("text")), nil),
@@ -153,6 +154,7 @@ func TestRequest(t *testing.T) {
 			want: `{"messages":[{"role":"user","content":[
 				{"type":"text","text":"What?"},
 				{"type":"image_url","image_url":{"url":"https://example.com/a.png","detail":"low"}},
+				{"type":"image_url","image_url":{"url":"data:image/png;base64,cG5n","detail":"high"}},
 				{"type":"image_url","image_url":{"url":"data:image/png;base64,cG5n"}},
 				{"type":"input_audio","input_audio":{"data":"bXAz","format":"mp3"}},
 				{"type":"text","text":"text"}]}]}`,

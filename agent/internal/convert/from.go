@@ -1,8 +1,10 @@
 package convert
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/tmc/langchaingo/llms"
 
@@ -76,7 +78,7 @@ func fromPart(p llms.ContentPart) (run.Part, error) {
 	case llms.TextContent:
 		return run.Part{Type: run.PartText, Text: p.Text}, nil
 	case llms.ImageURLContent:
-		part := run.Part{Type: run.PartImage, URL: p.URL}
+		part := imageOf(p.URL)
 		if p.Detail != "" {
 			detail, _ := json.Marshal(p.Detail) // a string always marshals
 			part.Provider = map[string]json.RawMessage{detailKey: detail}
@@ -93,4 +95,14 @@ func fromPart(p llms.ContentPart) (run.Part, error) {
 		return run.Part{Type: run.PartResult, ID: p.ToolCallID, Name: p.Name, Text: p.Content}, nil
 	}
 	return run.Part{}, fmt.Errorf("content of type %T is not supported", p)
+}
+
+// imageOf returns the image at a URL. The bytes in a data URL are taken out, as not every provider reads such a URL.
+func imageOf(url string) run.Part {
+	head, encoded, _ := strings.Cut(url, ";base64,")
+	data, err := base64.StdEncoding.DecodeString(encoded)
+	if mimeType, ok := strings.CutPrefix(head, "data:"); ok && err == nil && len(data) > 0 {
+		return run.Part{Type: run.PartImage, MIMEType: mimeType, Data: data}
+	}
+	return run.Part{Type: run.PartImage, URL: url}
 }
