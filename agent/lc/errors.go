@@ -3,6 +3,7 @@ package lc
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"regexp"
 	"strconv"
@@ -14,10 +15,11 @@ import (
 	"github.com/mcpchain/mcpchain/agent/model"
 )
 
-// failure converts the error of a call to a [*model.Error], unless the context has ended.
+// failure converts the error of a call to a [*model.Error], or to that of the context if it has ended. Some providers only
+// keep the text of that one.
 func failure(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return err
+	if ended := ctx.Err(); ended != nil {
+		return fmt.Errorf("%w: %w", ended, err)
 	}
 	if own, ok := errors.AsType[*model.Error](err); ok {
 		return own

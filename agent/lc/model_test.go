@@ -83,6 +83,20 @@ func TestFailures(t *testing.T) {
 	}
 }
 
+// The error of a call that was cancelled is that of the context, also if the provider keeps only a text of it.
+func TestCancelledCall(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	m := modelFunc(func(context.Context, *llms.CallOptions) (*llms.ContentResponse, error) {
+		cancel()
+		return nil, errors.New("network error: failed to reach API server")
+	})
+	var err error
+	for _, err = range lc.Model(m, nil).Generate(ctx, new(model.Request)) {
+	}
+	check.Is(t, err, context.Canceled)
+	check.Text(t, err, "failed to reach API server")
+}
+
 // A failure that passes is tried again by the agent.
 func TestPassingFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
