@@ -170,7 +170,7 @@ func (m *Model) Info() model.Info {
 		Endpoint:   "messages",
 		Profile:    profile.Anthropic,
 		Window:     r.window,
-		MaxTokens:  r.maxTokens(0, m.options.MaxTokens, m.options.Effort),
+		MaxTokens:  r.maxTokens(0, m.options.MaxTokens, "max"), // a request may ask for more effort than the options
 		Formats:    func(bool) bool { return r.enforcesFormat },
 		Media:      isAccepted,
 		ToolsFirst: true,

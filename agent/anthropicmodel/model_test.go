@@ -124,6 +124,9 @@ func TestRequests(t *testing.T) {
 			}
 		}
 		check.That(t, len(h.Invalid()) == 0, "%s: %q", name, h.Invalid())
+		for _, r := range h.Requests() { // agents reserve so much
+			check.That(t, r.MaxTokens <= m.Info().MaxTokens, "%s: a request for %d tokens, and Info has %d", name, r.MaxTokens, m.Info().MaxTokens)
+		}
 	}
 	t.Logf("%d requests", n/testenv.Step(5))
 }
