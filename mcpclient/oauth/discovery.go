@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/mcpchain/mcpchain/internal/reach"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/redirect"
 )
 
 // Discover asks a server for its authorization servers; any of them may be used. A host shows them
@@ -197,7 +198,8 @@ func (t *Transport) probe(ctx context.Context) (needed bool, d *demand, err erro
 	return resp.StatusCode == http.StatusUnauthorized, d, nil
 }
 
-// sendProbe sends one request without a token. The body of the response is closed.
+// sendProbe sends one request without a token, and follows redirects as [Transport.Client] does. The
+// body of the response is closed.
 func (t *Transport) sendProbe(ctx context.Context, method, body string) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, t.server.String(), strings.NewReader(body))
 	if err != nil {
@@ -207,9 +209,10 @@ func (t *Transport) sendProbe(ctx context.Context, method, body string) (*http.R
 	if body != "" {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	resp, err := t.base.RoundTrip(req)
+	client := &http.Client{Transport: t.base, CheckRedirect: redirect.SameOrigin}
+	resp, err := client.Do(req)
 	if err != nil {
-		return nil, fmt.Errorf("%s %s: %w", method, t.name, err)
+		return nil, fmt.Errorf("%s %s: %w", method, t.name, withoutURL(err))
 	}
 	_ = resp.Body.Close()
 	return resp, nil

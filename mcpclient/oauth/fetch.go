@@ -86,13 +86,10 @@ func (f *fetcher) do(ctx context.Context, client *http.Client, method string, u 
 	defer cancel()
 	where := method + " " + safeURL(u.String())
 	fail := func(err error) error {
-		if wrapped, ok := errors.AsType[*url.Error](err); ok {
-			err = wrapped.Err // the text of the outer error has the whole URL
-		}
 		if limited.Err() != nil && ctx.Err() == nil {
 			return fmt.Errorf("%s: no answer within %v", where, requestTimeout)
 		}
-		return fmt.Errorf("%s: %w", where, err)
+		return fmt.Errorf("%s: %w", where, withoutURL(err))
 	}
 	req, err := http.NewRequestWithContext(limited, method, u.String(), bytes.NewReader(body))
 	if err != nil {
@@ -115,6 +112,14 @@ func (f *fetcher) do(ctx context.Context, client *http.Client, method string, u 
 		return nil, untrustedError("%s: the answer is over %d bytes", where, maxDocument)
 	}
 	return &answer{status: resp.StatusCode, header: resp.Header, body: text}, nil
+}
+
+// withoutURL returns the cause of an error of [http.Client], whose text has the whole URL.
+func withoutURL(err error) error {
+	if outer, ok := errors.AsType[*url.Error](err); ok {
+		return outer.Err
+	}
+	return err
 }
 
 // decode reads an answer as a JSON object. The error quotes nothing of the answer, which may hold

@@ -367,3 +367,20 @@ func TestRefusalWithoutEnd(t *testing.T) {
 		check.That(t, got <= discardTime, "got the answer after %v, want at most %v", got, discardTime)
 	})
 }
+
+// A server may redirect to its own path with or without a slash before it asks for a token.
+func TestSignInAtRedirect(t *testing.T) {
+	w := newWorld(t)
+	w.pages["mcp.test/mcp/"] = func(rw http.ResponseWriter, req *http.Request) {
+		http.Redirect(rw, req, serverURL, http.StatusTemporaryRedirect)
+	}
+	auth := check.Value(New(serverURL+"/", w.options()))(t)
+	defer auth.Close()
+	check.NoError(t, auth.SignIn(t.Context()))
+	check.Equal(t, "sign-ins", len(w.asked), 1)
+	w.pages["mcp.test/mcp/"] = func(rw http.ResponseWriter, req *http.Request) {
+		http.Redirect(rw, req, "https://other.test/?key=s3cret", http.StatusTemporaryRedirect)
+	}
+	_, err := Discover(t.Context(), serverURL+"/?token=s3cret", w.options())
+	check.That(t, err != nil && strings.Contains(err.Error(), "another origin") && !strings.Contains(err.Error(), "s3cret"), "got %v", err)
+}
