@@ -13,7 +13,9 @@ import (
 
 func (t *trial) put(lease record.Lease, name string, data []byte) {
 	t.Helper()
-	t.wantError("put "+name, t.store.PutBlob(t.Context(), lease, name, data), nil)
+	given := bytes.Clone(data)
+	t.wantError("put "+name, t.store.PutBlob(t.Context(), lease, name, given), nil)
+	clear(given) // the store has its own copy
 	t.wantBlob(lease.Key, name, data)
 }
 

@@ -36,6 +36,7 @@ func cancelRequest(t *trial) {
 	t.requestCancel(one)
 	t.cancelRequests(map[run.Key]uint64{one: at})
 	t.requestCancel(other)
+	t.wantHeld(other)
 	t.append(lease, d, ledgertest.Note("1"))
 	lease = t.acquire(one, held)
 	both := map[run.Key]uint64{one: at, other: apart.State.Seq}

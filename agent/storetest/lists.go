@@ -138,12 +138,11 @@ func listOrder(t *trial) {
 	last := t.load(run.Key{ID: "1"}).Head.Updated
 	t.wantList("before the last change", record.Query{ChangedBefore: last}, "3", "0", "2", "4")
 	t.wantList("before a while", record.Query{ChangedBefore: last.Add(time.Nanosecond), Limit: 2}, "1", "3")
-	for i, want := range [][]string{{"1", "3"}, {"0", "2"}, {"4"}, nil} {
-		q := record.Query{Limit: 2}
+	for i, want := range [][]string{{"1", "3"}, {"0", "2"}, {"4", "9"}, {"0"}, nil} { // the last two are of other tenants
+		q := record.Query{AllTenants: true, Limit: 2}
 		if i > 0 {
-			page := t.ids(record.Query{Limit: 2 * i})
-			head := t.load(run.Key{ID: page[len(page)-1]}).Head
-			q.After = &head
+			before := t.heads(record.Query{AllTenants: true, Limit: 2 * i})
+			q.After = &before[len(before)-1]
 		}
 		t.wantList(fmt.Sprint("page ", i), q, want...)
 	}

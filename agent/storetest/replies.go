@@ -35,6 +35,7 @@ func reply(t *trial) {
 	lease := t.create(d, held)
 	t.reply(d, no("c"), yes("a"))
 	t.wantLog(d, yes("a"), no("c"))
+	t.wantHolder(lease)
 	t.reply(d)
 	t.append(lease, d, ledgertest.Note("1"))
 	t.wantLog(d, yes("a"), no("c"))

@@ -131,6 +131,7 @@ var faults = []struct {
 	{"renews any lease", "lease/renew", on{"renew": renewing(present)}},
 	{"renews one of many leases", "lease/renew_all", on{"renew": before(func(c *call) { c.Leases = c.Leases[len(c.Leases)-min(len(c.Leases), 1):] })}},
 	{"releases any lease", "lease/release", on{"release": asPresent}},
+	{"releases a run that is answered", "answer", on{"reply": after(func(c *call) { _ = c.Store.Release(c.Ctx, present(c)) })}},
 	{"takes any answer", "answer/first_wins", on{"reply": ignoring(record.ErrReplied)}},
 	{"takes an answer without a question", "answer/not_asked", on{"reply": ignoring(run.ErrNotAsked)}},
 	{"keeps some of the answers", "answer/all_or_none", on{"reply": func(c *call) error {
@@ -154,6 +155,25 @@ var faults = []struct {
 	})}},
 	{"lists all tenants", "list", on{"list": before(func(c *call) { c.Query.AllTenants = true })}},
 	{"lists without a limit", "list/order", on{"list": before(func(c *call) { c.Query.Limit = 0 })}},
+	{"pages by time and id", "list/order", on{"list": func(c *call) error {
+		last, most := c.Query.After, c.Query.Limit
+		if last == nil {
+			return c.Do()
+		}
+		c.Query.After, c.Query.Limit = nil, 0
+		c.Heads = func(yield func(run.Head, error) bool) {
+			n := 0
+			for h, err := range c.Store.List(c.Ctx, c.Query) {
+				if order := last.Updated.Compare(h.Updated); order < 0 || order == 0 && h.Key.ID <= last.Key.ID {
+					continue
+				}
+				if n++; n > most || !yield(h, err) {
+					return
+				}
+			}
+		}
+		return nil
+	}}},
 	{"lists what is not due", "list/due", on{"list": before(func(c *call) { c.Query.DueAt = time.Time{} })}},
 	{"lists the newest of what is due", "list/due_order", on{"list": func(c *call) error {
 		c.Heads = func(yield func(run.Head, error) bool) {
