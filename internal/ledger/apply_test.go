@@ -177,6 +177,7 @@ func TestUnfitStates(t *testing.T) {
 		`"status":"running","calls":[{"id":"1","at":"done"}]`: "done without a result",
 		`"status":"running","asks":[null]`:                    "a question without an id",
 		`"status":"running","asks":[{"id":"1"},{"id":"1"}]`:   "a question without an id of its own",
+		`"status":"running","phase":"calls"`:                  "calls, and no message that asks for them",
 		`"status":"running","turn":-1`:                        "a count below 0",
 		`"status":"running","spent":{"cost":{"USD":-1}}`:      "a count below 0",
 		`"status":"running","last":{"size":-1}`:               "a count below 0",

@@ -204,6 +204,8 @@ func (s *State) check(ids map[string]bool) error {
 	case hasNegative(s.Spent), hasNegative(s.Before), s.Last.isNegative(),
 		min(s.Turn, s.Archived, s.Failures, s.Repairs) < 0:
 		return fmt.Errorf("run %q has a count below 0", s.ID)
+	case s.Phase == PhaseCalls && len(s.History) == 0:
+		return fmt.Errorf("run %q has calls, and no message that asks for them", s.ID)
 	case s.Model != nil && s.Model.Reserved.isNegative():
 		return fmt.Errorf("run %q reserves less than nothing", s.ID)
 	}
