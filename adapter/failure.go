@@ -71,11 +71,15 @@ func (e *unknownToolError) Error() string {
 // ErrorResult returns the result of a call that did not run because of err, an error of
 // [Catalog.Prepare] or [Prepared.Approve].
 func (c *Catalog) ErrorResult(ctx context.Context, call llms.ToolCall, err error) *Result {
-	tool, ok := c.Lookup(function(call).Name)
-	if !ok {
+	tool, _ := c.Lookup(function(call).Name)
+	_, unknown := errors.AsType[*unknownToolError](err)
+	switch {
+	case tool != nil:
+		return (&Result{Call: call, Tool: tool}).fail(ctx, err)
+	case unknown:
 		return c.unknownResult(call)
 	}
-	return (&Result{Call: call, Tool: tool}).fail(ctx, err)
+	return (&Result{Call: call}).failWithin(ctx, err, max(c.maxResult, minResult)) // the call was prepared by another name
 }
 
 // unknownResult returns the result of a call of a tool that does not exist.
@@ -96,8 +100,13 @@ func (c *Catalog) unknownResult(call llms.ToolCall) *Result {
 
 // fail completes the result of a call to which the server returned none.
 func (r *Result) fail(ctx context.Context, err error) *Result {
+	return r.failWithin(ctx, err, r.Tool.server.policy.MaxResult)
+}
+
+// failWithin is fail with a text of at most limit bytes.
+func (r *Result) failWithin(ctx context.Context, err error, limit int) *Result {
 	text, fatal := failure(ctx, err, r.sent, r.begun)
-	r.Text, r.IsError, r.Err, r.fatal = shorten("Error: "+text, r.Tool.server.policy.MaxResult), true, err, fatal
+	r.Text, r.IsError, r.Err, r.fatal = shorten("Error: "+text, limit), true, err, fatal
 	return r
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/internal/check"
+	"github.com/mcpchain/mcpchain/mcpclient/apps"
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 )
 
@@ -90,7 +91,9 @@ func TestFind(t *testing.T) {
 	check.Must(t, err)
 	check.Equal(t, "as it was decided", p.Run(t.Context()).Text, `{"city":"Rome"}`)
 	check.Equal(t, "by the same decision", now.Call(t.Context(), call("2", "asks", edited)).Text, edited)
-	check.Text(t, check.Err(p.Decide(t.Context(), approval.Decision{Reason: "no"})), "the call of asks was denied: no")
+	denied := now.ErrorResult(t.Context(), call("1", "other name", ""), check.Err(p.Decide(t.Context(), approval.Decision{Reason: "no"})))
+	check.Equal(t, "by another name", denied.Text, "Error: the call of asks was denied: no. Nothing was done.")
+	check.Is(t, denied.Err, apps.ErrDenied)
 	p = check.Value(tool.Restore(call("1", "asks", `{"city":"Rome"}`), json.RawMessage(edited), true))(t)
 	check.Equal(t, "", p.Run(t.Context()).Text, "[the user changed the arguments to "+edited+"]\n"+edited)
 	check.Equal(t, "questions", asked, 0)
