@@ -19,11 +19,11 @@ type callOptions struct {
 	countsProgress  bool  // progress ends the silence, also on the standalone stream
 	logLevel        mcp.LogLevel
 	noCache         bool
-	manual          bool                        // the caller answers input rounds
-	rounds          int                         // input rounds before a call of Continue
-	noDefaultLimits bool                        // it lasts as long as a task: defaults do not bound it
-	noCancelNotice  bool                        // the server is not notified of cancellation
-	check           func(context.Context) error // see WithSendCheck; or nil
+	manual          bool       // the caller answers input rounds
+	rounds          int        // input rounds before a call of Continue
+	noDefaultLimits bool       // it lasts as long as a task: defaults do not bound it
+	noCancelNotice  bool       // the server is not notified of cancellation
+	check           *sendCheck // see WithSendCheck; or nil
 
 	outputTool  *mcp.Tool                 // the tool whose output schema is checked
 	validator   Validator                 // nil: the validator of Options
@@ -84,5 +84,26 @@ func WithLogLevel(level mcp.LogLevel) CallOption {
 // true for that error if no earlier request of the call was sent. fn runs on the goroutine of the
 // call, and while a call [WithTask] that reports progress waits for its task, on another one.
 func WithSendCheck(fn func(context.Context) error) CallOption {
-	return func(o *callOptions) { o.check = fn }
+	return func(o *callOptions) { o.check = &sendCheck{allow: fn} }
+}
+
+// sendCheck decides on the requests of one call.
+type sendCheck struct {
+	allow func(context.Context) error
+	sent  bool // a request was sent
+}
+
+// run returns the error of a request that must not be sent. It belongs to the goroutine of the call.
+func (c *sendCheck) run(ctx context.Context) error {
+	if c == nil || c.allow == nil {
+		return nil
+	}
+	err := c.allow(ctx)
+	switch {
+	case err == nil:
+		return nil
+	case c.sent:
+		return &begunError{err}
+	}
+	return &unsentError{err}
 }

@@ -33,10 +33,8 @@ func (w *roundTripper) roundTrip(ctx context.Context, r *request, o *callOptions
 	if r.session != nil && e.has(sessionCursors) && *r.session != l.nextSession() {
 		return response{}, errLostCursor
 	}
-	if o.check != nil {
-		if err := o.check(ctx); err != nil {
-			return response{}, &unsentError{err}
-		}
+	if err := o.check.run(ctx); err != nil {
+		return response{}, err
 	}
 	flight, err := l.start(ctx, e, r, o)
 	if err != nil {
@@ -44,6 +42,9 @@ func (w *roundTripper) roundTrip(ctx context.Context, r *request, o *callOptions
 	}
 	defer func() { l.finish(&flight.Call, ctx.Err() != nil) }()
 	sent, answer, err := w.exchange(flight.ctx, l, e, flight, o)
+	if sent && o.check != nil {
+		o.check.sent = true
+	}
 	switch {
 	case err != nil && ctx.Err() == nil:
 		return response{}, err

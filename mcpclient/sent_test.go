@@ -101,16 +101,20 @@ func TestUnsentAfterTheEnd(t *testing.T) {
 
 // The check decides on each request of a call, and Unsent reports whether any was sent.
 func TestSendCheck(t *testing.T) {
-	for allowed := range 3 {
+	for i := range 6 {
+		allowed, busy := i/2, i%2 == 0
 		synctest.Test(t, func(t *testing.T) {
 			sent, refusal := 0, errors.New("not any more")
 			s := httpServer(t, func(w http.ResponseWriter, _ *http.Request, m message) {
-				sent++
+				if sent++; busy {
+					w.WriteHeader(http.StatusServiceUnavailable)
+					return
+				}
 				_, _ = io.WriteString(jsonWriter(w), `{"jsonrpc":"2.0","id":`+string(m.ID)+`,"result":{"resultType":"input_required","requestState":"s"}}`)
 			})
 			c := connectTo(t, s, undeclared(modern()))
 			asked := 0
-			_, err := c.CallTool(t.Context(), "a", nil, mcpclient.WithSendCheck(func(context.Context) error {
+			_, err := c.ReadResource(t.Context(), "a:b", mcpclient.WithSendCheck(func(context.Context) error {
 				if asked++; asked > allowed {
 					return refusal
 				}
