@@ -65,7 +65,7 @@ func (n *negotiator) discover(ctx context.Context, e era) (*mcp.Server, error) {
 	if err := jsonrpc.DecodeResult(raw, &g); err != nil || len(g.Revisions) == 0 {
 		return nil, fmt.Errorf("server/discover: %w: want a list supportedVersions: %s", mcp.ErrInvalidResult, n.quote(raw))
 	}
-	if len(g.ResultType) > 0 && string(jsonrpc.Plain(g.ResultType)) != "complete" {
+	if notNull(g.ResultType) != nil && string(jsonrpc.Plain(g.ResultType)) != "complete" {
 		return nil, fmt.Errorf("server/discover: %w: %w: %s", mcp.ErrInvalidResult, errIncomplete, n.quoteJSON(g.ResultType))
 	}
 	if !slices.Contains(g.Revisions, revision) {

@@ -61,7 +61,7 @@ func refusedWith(code int) func(*testing.T, error) {
 
 // A forced revision is never replaced by another, whatever the server offers.
 func TestForcedRevisionIsNotSpoken(t *testing.T) {
-	const discovered = `{"resultType":"complete","supportedVersions":["2025-11-25"],"capabilities":{}}`
+	const discovered = `{"resultType":null,"supportedVersions":["2025-11-25"],"capabilities":{}}`
 	const initialized = `{"protocolVersion":"%s","capabilities":{},"serverInfo":{"name":"old","version":"1"}}`
 	for forced, tt := range map[string]struct{ result, server string }{
 		mcp.Revision20260728: {discovered, mcp.Revision20251125},
