@@ -86,8 +86,8 @@ func (o *offers) readResource(ctx context.Context, argument string) error {
 	return nil
 }
 
-// cutServer cuts the name of a server from the beginning of an argument, as in "@files file:///a". It may be missing if
-// there is only one server: of several, each could list the name of another one's resource or prompt.
+// cutServer cuts the name of a server from the beginning of an argument, as in "@files file:///a", and returns the end of
+// the argument. The name may be missing if there is only one server: of several, each could list the name of another one's resource or prompt.
 func (o *offer) cutServer(
 	servers []adapter.ServerStatus, argument string,
 ) (server *adapter.ServerStatus, rest string, err error) {
@@ -96,7 +96,7 @@ func (o *offer) cutServer(
 	for i, s := range servers {
 		after, ok := strings.CutPrefix(named+" ", s.Name+" ")
 		if ok && isNamed && (server == nil || len(s.Name) > len(server.Name)) { // names may have spaces
-			server, rest = &servers[i], strings.TrimSpace(after)
+			server, rest = &servers[i], strings.TrimLeft(strings.TrimSuffix(after, " "), " ")
 		}
 		names = append(names, s.Name)
 	}
