@@ -143,52 +143,14 @@ var faults = []struct {
 		return nil
 	}}},
 	{"gives the answers to closed questions", "answer/closed_question", keepingReplies()},
-	{"lists no run with answers", "list", on{"list": after(func(c *call) {
-		heads := c.Heads
-		c.Heads = func(yield func(run.Head, error) bool) {
-			for h, err := range heads {
-				if h.ReplyCount == 0 && !yield(h, err) {
-					return
-				}
-			}
-		}
-	})}},
+	{"lists no run with answers", "list", listing(func(q record.Query, h run.Head) bool { return h.ReplyCount == 0 && q.Matches(h) })},
 	{"lists all tenants", "list", on{"list": before(func(c *call) { c.Query.AllTenants = true })}},
 	{"lists without a limit", "list/order", on{"list": before(func(c *call) { c.Query.Limit = 0 })}},
-	{"pages by time and id", "list/order", on{"list": func(c *call) error {
-		last, most := c.Query.After, c.Query.Limit
-		if last == nil {
-			return c.Do()
-		}
-		c.Query.After, c.Query.Limit = nil, 0
-		c.Heads = func(yield func(run.Head, error) bool) {
-			n := 0
-			for h, err := range c.Store.List(c.Ctx, c.Query) {
-				if order := last.Updated.Compare(h.Updated); order < 0 || order == 0 && h.Key.ID <= last.Key.ID {
-					continue
-				}
-				if n++; n > most || !yield(h, err) {
-					return
-				}
-			}
-		}
-		return nil
-	}}},
+	{"pages by time and id", "list/order", listing(func(q record.Query, h run.Head) bool {
+		return q.After == nil || cmp.Or(h.Updated.Compare(q.After.Updated), cmp.Compare(q.After.Key.ID, h.Key.ID)) < 0
+	})},
 	{"lists what is not due", "list/due", on{"list": before(func(c *call) { c.Query.DueAt = time.Time{} })}},
-	{"lists the newest of what is due", "list/due_order", on{"list": func(c *call) error {
-		c.Heads = func(yield func(run.Head, error) bool) {
-			n := 0
-			for h, err := range c.Store.List(c.Ctx, record.Query{Tenant: c.Query.Tenant, AllTenants: c.Query.AllTenants}) {
-				if due := c.Query.DueAt.IsZero() || h.Due(c.Query.DueAt); !due || c.Query.Limit > 0 && n == c.Query.Limit {
-					continue
-				}
-				if n++; !yield(h, err) {
-					return
-				}
-			}
-		}
-		return nil
-	}}},
+	{"lists the newest of what is due", "list/due_order", listing(record.Query.Matches)},
 	{"lists with a lock", "list/body_calls_the_store", locking()},
 	{"lists once", "list/body_calls_the_store", on{"list": func(c *call) error {
 		heads := map[run.Key]run.Head{}
@@ -256,6 +218,26 @@ var faults = []struct {
 		return cmp.Or(c.Do(), fmt.Errorf("renew the lease of run %q: %w", c.Leases[0].Key.ID, ended))
 	}}},
 	{"heeds no context", "context_has_ended", on{"reply": before(func(c *call) { c.Ctx = context.WithoutCancel(c.Ctx) })}},
+}
+
+// listing returns a store that lists as many as are wanted of the runs that it keeps, those with the newest change first.
+func listing(keeps func(q record.Query, h run.Head) bool) on {
+	return on{"list": func(c *call) error {
+		all := c.Query
+		all.After, all.DueAt, all.Limit = nil, time.Time{}, 0
+		c.Heads = func(yield func(run.Head, error) bool) {
+			n := 0
+			for h, err := range c.Store.List(c.Ctx, all) {
+				if !keeps(c.Query, h) || c.Query.Limit > 0 && n == c.Query.Limit {
+					continue
+				}
+				if n++; !yield(h, err) {
+					return
+				}
+			}
+		}
+		return nil
+	}}
 }
 
 func sharing() func(c *call) error {
@@ -370,10 +352,4 @@ func TestFaults(t *testing.T) {
 
 func TestMemory(t *testing.T) {
 	storetest.Run(t, func(*testing.T) record.Store { return fault(record.NewMemory()) })
-}
-
-// TestReopen treats a store in memory as one that outlives its process.
-func TestReopen(t *testing.T) {
-	s := record.NewMemory()
-	storetest.Reopen(t, func(*testing.T) (record.Store, func()) { return s, func() {} })
 }
