@@ -50,7 +50,7 @@ func start(ctx context.Context, file string, in io.Reader, out io.Writer) error 
 		return err
 	}
 	defer host.Close()
-	c := &chatbot{host: host, person: &person{terminal: terminal, out: out}, out: out}
+	c := &chatbot{host: host, person: newPerson(terminal, out), out: out}
 	c.agent, err = host.Agent(nil, &agent.Options{
 		System: "You are a helpful assistant.",
 		Person: agent.Person{Approve: agent.AskPerson, Reply: c.person.reply},

@@ -1,10 +1,15 @@
 package main
 
 import (
+	"io"
 	"os"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 
+	"github.com/mcpchain/mcpchain"
+	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/examples/internal/demo"
 	"github.com/mcpchain/mcpchain/internal/check"
 )
@@ -50,4 +55,27 @@ func TestChat(t *testing.T) {
 			check.That(t, !forgotten || !strings.Contains(rest, "Before that you asked"), "got %q, want the question before forgotten", rest)
 		})
 	}
+}
+
+// TestOneQuestionAtATime has two calls wait for a person: the second is shown when the first is decided.
+func TestOneQuestionAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in, typed := io.Pipe()
+		defer typed.Close()
+		var screen strings.Builder
+		p := newPerson(&mcpchain.Terminal{In: in, Out: &screen}, &screen)
+		var replies sync.WaitGroup
+		for _, tool := range []string{"one", "two"} {
+			replies.Go(func() {
+				reply, err := p.reply(t.Context(), &run.Question{Kind: run.QuestionApproval, Tool: tool})
+				check.That(t, err == nil && reply.Action == run.ActionAllow, "%s: got %+v, %v", tool, reply, err)
+			})
+		}
+		for shown := 1; shown <= 2; shown++ {
+			synctest.Wait()
+			check.Equal(t, "questions shown", strings.Count(screen.String(), "wants to run"), shown)
+			_, _ = io.WriteString(typed, "y\n")
+		}
+		replies.Wait()
+	})
 }

@@ -17,10 +17,22 @@ import (
 type person struct {
 	terminal *mcpchain.Terminal
 	out      io.Writer
+	turn     chan struct{} // has a token while a question is asked
 }
 
-// reply answers a question of a run. Change the cases to ask in your own way.
+func newPerson(terminal *mcpchain.Terminal, out io.Writer) *person {
+	return &person{terminal, out, make(chan struct{}, 1)}
+}
+
+// reply answers a question of a run, one at a time: calls may ask at once, and the person has to see which one an answer is
+// for. Change the cases to ask in your own way.
 func (p *person) reply(ctx context.Context, q *run.Question) (run.Reply, error) {
+	select {
+	case p.turn <- struct{}{}:
+		defer func() { <-p.turn }()
+	case <-ctx.Done():
+		return run.Reply{}, ctx.Err()
+	}
 	switch q.Kind {
 	case run.QuestionApproval:
 		return p.approve(ctx, q)
