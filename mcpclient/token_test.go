@@ -10,7 +10,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -450,62 +449,39 @@ var usersTokens = tokenFunc(func(ctx context.Context, _ *transport.Refusal) (tra
 	return transport.Token{Value: "s3cret-of-" + user, Owner: user}, nil
 })
 
-// If several requests find the token expired, it is renewed once.
-func TestRefusedTokenIsRenewedOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var now atomic.Value
-		now.Store("Bearer one")
-		s := httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) {
-			time.Sleep(time.Second)
-			if r.Header.Get("Authorization") != now.Load() {
-				w.WriteHeader(http.StatusUnauthorized)
-				return
-			}
-			_, _ = jsonWriter(w).Write([]byte(answerTo(m)))
-		})
-		var renewals atomic.Int32
-		token := bearer("one")
-		token.Refused = func(context.Context, *transport.Refusal) error {
-			renewals.Add(1)
-			time.Sleep(time.Second)
-			return token.Renew("two")
-		}
-		c := connectWith(t, s, token, modern())
-		now.Store("Bearer two")
-		var wg sync.WaitGroup
-		for i := range 10 {
-			wg.Go(func() {
-				time.Sleep(time.Duration(i) * 300 * time.Millisecond)
-				check.NoError(t, check.Err(c.CallTool(t.Context(), "a", nil)))
-			})
-		}
-		wg.Wait()
-		check.Equal(t, "the token was renewed times", renewals.Load(), 1)
-	})
-}
-
-// Requests that wait while Refused runs share its result, also one without another token. The cancellation of one request is not theirs.
-func TestRefusedTokenIsReportedOnce(t *testing.T) {
+// Requests whose token is refused share one call of Refused and its result, also if that is no other token. The cancellation of
+// one request is not theirs. A refusal of a token that has been replaced, and comes late, needs no call.
+func TestTokenIsRefusedOnce(t *testing.T) {
 	declined := errors.New("declined")
-	for name, result := range map[string]error{"declined": declined, "the same token": nil} {
+	for name, tt := range map[string]struct {
+		token  string // after the refusal
+		result error
+		late   int // calls for a later refusal
+	}{"renewed": {"two", nil, 0}, "declined": {"one", declined, 1}, "the same token": {"one", nil, 1}} {
 		bubble(t, name, func(t *testing.T) {
 			b := bearer("one")
 			calls := 0
 			b.Refused = func(ctx context.Context, _ *transport.Refusal) error {
 				calls++
 				time.Sleep(time.Second)
-				return cmp.Or(ctx.Err(), result)
+				if err := ctx.Err(); err != nil {
+					return err
+				}
+				return cmp.Or(b.Renew(tt.token), tt.result)
 			}
 			refused := &transport.Refusal{Token: "one", Status: http.StatusUnauthorized}
 			leaving, leave := context.WithCancel(t.Context())
 			first := background(func() error { return check.Err(b.Token(leaving, refused)) })
 			synctest.Wait()
 			leave()
-			together(20, func() { check.Is(t, check.Err(b.Token(t.Context(), refused)), result) })
+			together(20, func() {
+				got, err := b.Token(t.Context(), refused)
+				check.That(t, errors.Is(err, tt.result) && (err != nil || got.Value == tt.token), "got %q, %v", got.Value, err)
+			})
 			check.Is(t, <-first, context.Canceled)
 			check.Equal(t, "calls", calls, 2)
-			check.Is(t, check.Err(b.Token(t.Context(), &transport.Refusal{Token: "one", Status: http.StatusForbidden})), result)
-			check.Equal(t, "calls for another refusal, later", calls, 3)
+			_, _ = b.Token(t.Context(), &transport.Refusal{Token: "one", Status: http.StatusForbidden})
+			check.Equal(t, "calls, with the late one", calls, 2+tt.late)
 		})
 	}
 }

@@ -25,18 +25,16 @@ func UnmarshalMember(d *Decoder, name string, into any) {
 // MembersOf ranges over the names of an object that may be null or an empty list: see
 // [IsEmptyList].
 func MembersOf(d *Decoder) iter.Seq[[]byte] {
-	return func(yield func([]byte) bool) { eachMember(d, yield) }
-}
-
-func eachMember(d *Decoder, yield func(name []byte) bool) {
-	switch d.Kind() {
-	case 'n':
-	case '[':
-		if raw := d.Raw(); !IsEmptyList(raw) {
-			d.Fail(fmt.Errorf("want an object, got %s", excerpt.Quote(raw)))
+	return func(yield func(name []byte) bool) {
+		switch d.Kind() {
+		case 'n':
+		case '[':
+			if raw := d.Raw(); !IsEmptyList(raw) {
+				d.Fail(fmt.Errorf("want an object, got %s", excerpt.Quote(raw)))
+			}
+		default:
+			d.Members(yield)
 		}
-	default:
-		d.Members(yield)
 	}
 }
 

@@ -109,9 +109,10 @@ func (b *Bearer) refuse(ctx context.Context, r *Refusal) error {
 		}
 		before := b.refusing
 		if before == nil {
-			b.refusing = &refusedCall{refusal: r, done: make(chan struct{})}
+			call := &refusedCall{refusal: r, done: make(chan struct{})}
+			b.refusing = call
 			b.mu.Unlock()
-			return b.callRefused(ctx, b.refusing)
+			return b.callRefused(ctx, call)
 		}
 		b.mu.Unlock()
 		select {
