@@ -100,7 +100,7 @@ func (s *Set) list(ctx context.Context, server string, client *mcpclient.Client,
 			continue
 		}
 		if len(s.skills) >= maxSkills {
-			s.skipped = append(s.skipped, fmt.Errorf("server %q has more skills than a set takes, %d: choose some", server, maxSkills))
+			s.skipped = append(s.skipped, fmt.Errorf("skills of server %q are left out: a set has %d at most, choose them", server, maxSkills))
 			return nil
 		}
 		if allow != nil && !allow(server, skill) {

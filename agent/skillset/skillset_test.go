@@ -139,7 +139,7 @@ func TestNamesAndChoice(t *testing.T) {
 	allowed := 0
 	set = opened(t, servers, func(string, *skills.Skill) bool { allowed++; return true })
 	check.Equal(t, "allowed skills", allowed, 100)
-	check.Text(t, errors.Join(set.Skipped()...), `server "b" has more skills than a set takes, 100`)
+	check.Text(t, errors.Join(set.Skipped()...), `skills of server "b" are left out: a set has 100 at most, choose them`)
 	check.Equal(t, "left out", len(set.Skipped()), 1)
 }
 
