@@ -447,3 +447,16 @@ func TestOutputAmongManyTools(t *testing.T) {
 		check.Same(t, string(by)+": tools at the limit", m.prompts()[1].Tools(), []string{"final_answer"})
 	}
 }
+
+// A compaction before the first call, which a model has summarized, does not keep the model from a search.
+func TestDiscoverAfterACompaction(t *testing.T) {
+	m := play(says("done"))
+	summarizes := func(context.Context, []run.Message, compact.Budget) (*compact.Result, error) {
+		return &compact.Result{Usage: run.Usage{Turns: 1}}, nil
+	}
+	a := newAgent(t, m, &agent.Options{
+		Tools: []adapter.Source{serverTool("north", "weather", "Tells the weather.")}, Discover: agent.Discover{Threshold: 1e-9}, Compact: summarizes,
+	})
+	mustRun(t, a, human("go"))
+	check.Equal(t, "the first tool", m.prompts()[0].Request.Tools[0].Name, "search_tools")
+}
