@@ -34,6 +34,7 @@ type server struct {
 
 	// Only for the connection of one user, see pool.
 	user     string
+	seen     int           // serverState.changes when its tools were listed
 	replaces *server       // the connection to close before this one is opened
 	ready    chan struct{} // closed when it is open, or err is set
 }

@@ -27,6 +27,7 @@ type lender struct {
 	open           func(context.Context, *server) error
 	connectIdle    func(context.Context, *serverState) error // connects a server that is idle
 	disconnectIdle func(*server)                             // disconnects a lazy server; called with the lock held
+	relist         func(context.Context, *server) error      // connector.relistUserTools
 }
 
 // hold returns the present version of a tool, with its connection until release is called, for a call with these options.
@@ -61,7 +62,10 @@ func (l *lender) holdPerUser(
 	if err != nil {
 		return nil, nil, err
 	}
-	if now, err = l.userTool(s, tool); err == nil {
+	if err = l.relist(ctx, s); err == nil {
+		now, err = l.userTool(s, tool)
+	}
+	if err == nil {
 		return now, release, nil
 	}
 	release()

@@ -126,7 +126,7 @@ func (l *lender) choose(state *serverState, user string, who *caller.Caller) (lo
 		return loan{reason: fmt.Sprintf(waitsForRoom, state.label, state.recipe.PerUser), changed: p.changed}, nil
 	}
 	s = l.newServer(state)
-	s.user, s.ready, s.pins, s.replaces = user, make(chan struct{}), base.pins, unused
+	s.user, s.ready, s.pins, s.replaces, s.seen = user, make(chan struct{}), base.pins, unused, state.changes
 	p.conns = append(p.conns, s)
 	p.countCallLocked(s, who)
 	l.roster.background.Add(1) // until the end of openFor

@@ -229,6 +229,22 @@ func TestToolThatDiffersForAUser(t *testing.T) {
 	check.That(t, r.Unsent(), "got %v, want nothing sent", r.Err)
 }
 
+// A user's open connection follows changes of the server's tools.
+func TestToolsOfAUserChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shared, own := newListener(t, "a"), newListener(t, "a")
+		ts := open(t, nil, Server{Name: "p", Transport: serving("x", shared, own), PerUser: 1})
+		check.Equal(t, "", callTool(t, ts, "a", "").Text, "done")
+		shared.offer("a", "b")
+		own.offer("a", "b")
+		check.NoError(t, ts.Refresh(t.Context()))
+		for range 2 {
+			check.Equal(t, "a tool that is new", callTool(t, ts, "b", "").Text, "done")
+		}
+		check.Equal(t, "lists on the user's connection", own.count("tools/list"), 2)
+	})
+}
+
 // A call ends, and so does the wait for a connection, if its server is removed or the toolset is closed.
 func TestWaitEndsWithTheServer(t *testing.T) {
 	for name, end := range map[string]func(*Toolset) error{

@@ -3,6 +3,7 @@ package adapter
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/mcpchain/mcpchain/internal/backoff"
 	"github.com/mcpchain/mcpchain/mcpclient"
@@ -115,7 +116,9 @@ func (c *connector) relistTools(ctx context.Context, s *server) (*Event, error) 
 	pins := l.applyPins(s, s.pins)
 	var e Event
 	c.roster.replace(s, func() *server { // unless it was removed in the meantime
-		e = l.diff(s)
+		if e = l.diff(s); !slices.Equal(l.tools, s.tools) {
+			s.state.changes++
+		}
 		s.listing, s.pins = l, pins
 		return s
 	})
@@ -123,6 +126,28 @@ func (c *connector) relistTools(ctx context.Context, s *server) (*Event, error) 
 		return nil, nil
 	}
 	return &e, nil
+}
+
+// relistUserTools lists the tools of a user's connection again, if those of the server have changed since the last time.
+func (c *connector) relistUserTools(ctx context.Context, s *server) error {
+	c.roster.mu.Lock()
+	changes, pins := s.state.changes, s.pins
+	isCurrent := s.seen == changes
+	c.roster.mu.Unlock()
+	if isCurrent {
+		return nil
+	}
+	ctx, cancel := s.state.policy.connectContext(ctx)
+	defer cancel()
+	l, err := c.list(ctx, s, mcpclient.WithoutCache())
+	if err != nil {
+		return &unsentError{fmt.Errorf("server %q: %w", s.state.label, err)}
+	}
+	pins = l.applyPins(s, pins)
+	c.roster.mu.Lock()
+	defer c.roster.mu.Unlock()
+	s.listing, s.pins, s.seen = l, pins, changes
+	return nil
 }
 
 // reconnect replaces a server by a new connection; the old one is closed after its last call. The event, of that kind,
@@ -137,6 +162,7 @@ func (c *connector) reconnect(ctx context.Context, old *server, kind EventKind) 
 	replaced := c.roster.replace(old, func() *server {
 		e = s.diff(old)
 		e.Kind = kind
+		s.state.changes++
 		return s
 	})
 	if !replaced {

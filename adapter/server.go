@@ -111,6 +111,7 @@ type serverState struct {
 	changing chan struct{} // has a token while the tools are being listed or the connection is replaced
 
 	// Learnt while the toolset is open.
+	changes      int                              // of the tools since the server joined; guarded by the lock of the roster
 	useOlder     atomic.Bool                      // connect with 2025-11-25, because its tools send requests
 	refusesOlder atomic.Bool                      // 2025-11-25 was refused
 	live         atomic.Pointer[mcpclient.Client] // the connection of a lazy server, nil while it is idle

@@ -41,6 +41,7 @@ func newToolset(o *Options) *Toolset {
 	t.connector = &connector{opts: o, roster: t.roster, lender: t.lender, reporter: t.reporter, calls: t.calls}
 	t.lender.newServer, t.lender.open = t.connector.newServer, t.connector.open
 	t.lender.connectIdle, t.lender.disconnectIdle = t.connector.connectIdle, t.connector.disconnectIdleLocked
+	t.lender.relist = t.connector.relistUserTools
 	t.calls.hold, t.calls.reconnectOlder = t.lender.hold, t.connector.reconnectOlder
 	if o.KeepResults > 0 {
 		kept := newSpill(o, t.roster.current)
