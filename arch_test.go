@@ -94,7 +94,7 @@ var layers = []struct {
 	{"agent/compact", []string{"agent/internal/billing", "agent/internal/returned", "internal/excerpt", "internal/ledger", "price", "agent/model", "agent/run"}},
 	{"agent/internal/returned", []string{"agent/run"}},
 	{"agent/model", []string{"adapter/profile", "agent/internal/media", "agent/internal/returned", "agent/run"}},
-	{"agent/lc", []string{"agent/internal/media", "internal/bound", "adapter", "agent", "github.com/tmc/langchaingo"}},
+	{"agent/lc", []string{"internal/bound", "adapter", "agent", "github.com/tmc/langchaingo"}},
 	{"agent/skillset", []string{"adapter", "internal/excerpt", "mcpclient"}},
 	{"agent/otelagent", []string{"agent", "internal/excerpt", "internal/jsonrpc", "go.opentelemetry.io/otel"}},
 	{"internal/replydata", []string{"internal/inquiry", "mcpclient/forms", "mcpclient/mcp"}},

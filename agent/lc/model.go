@@ -26,7 +26,6 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/internal/convert"
-	"github.com/mcpchain/mcpchain/agent/internal/media"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/bound"
@@ -116,8 +115,7 @@ func (w *langchainModel) Info() model.Info { return w.info }
 // Generate implements [model.Model].
 func (w *langchainModel) Generate(ctx context.Context, r *model.Request) iter.Seq2[model.Delta, error] {
 	return func(yield func(model.Delta, error) bool) {
-		accepts := func(mimeType string) bool { return media.Accepts(w.info.Media, mimeType) }
-		messages := convert.ToLLMS(w.rules, accepts, r.System, r.Messages)
+		messages := convert.ToLLMS(w.rules, r.System, r.Messages)
 		var response *llms.ContentResponse
 		var err error
 		if r.Stream && w.options.Stream {

@@ -89,10 +89,8 @@ func history() []run.Message {
 	}
 }
 
-func pngOnly(mime string) bool { return mime == "image/png" }
-
 func toLLMS(messages []run.Message, rules convert.Rules) []llms.MessageContent {
-	return convert.ToLLMS(rules, pngOnly, "", messages)
+	return convert.ToLLMS(rules, "", messages)
 }
 
 func TestToLLMS(t *testing.T) {
@@ -150,7 +148,7 @@ func TestSystemPrompt(t *testing.T) {
 		{"do", 1, []string{`system: "do\n\none"`}},
 		{"", 3, []string{`system: "one"`, `system: "two"`, `human: "go"`}},
 	} {
-		got := lines(convert.ToLLMS(openAI, pngOnly, step.system, h[:step.of]))
+		got := lines(convert.ToLLMS(openAI, step.system, h[:step.of]))
 		check.Same(t, fmt.Sprintf("system %q, %d messages", step.system, step.of), got, step.want)
 	}
 }

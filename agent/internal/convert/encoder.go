@@ -17,13 +17,12 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
-// ToLLMS converts the messages for a provider. media reports whether media of results are sent, by MIME
-// type: as tool messages cannot contain them, they follow the results in a human message, if the rules
-// allow that. The system prompt comes first, in one message with the system messages at the beginning of
-// the history, because some providers accept only one. The result shares the data of media with the
-// messages.
-func ToLLMS(rules Rules, media func(mimeType string) bool, system string, messages []run.Message) []llms.MessageContent {
-	e := &encoder{rules: rules, media: media, out: make([]llms.MessageContent, 0, len(messages)+1)}
+// ToLLMS converts the messages for a provider. Images of results follow the results in a human message, if
+// the rules allow that, as tool messages cannot contain them; other media of results are left out. A system
+// prompt comes first, in one message with the system messages at the beginning of the history, because some
+// providers accept only one. The result shares the data of media with the messages.
+func ToLLMS(rules Rules, system string, messages []run.Message) []llms.MessageContent {
+	e := &encoder{rules: rules, out: make([]llms.MessageContent, 0, len(messages)+1)}
 	if system != "" {
 		texts := []string{system}
 		for len(messages) > 0 && messages[0].Role == run.RoleSystem {
@@ -49,7 +48,6 @@ func ToLLMS(rules Rules, media func(mimeType string) bool, system string, messag
 // encoder converts a history.
 type encoder struct {
 	rules Rules
-	media func(mimeType string) bool
 	out   []llms.MessageContent
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tmc/langchaingo/llms"
 
+	"github.com/mcpchain/mcpchain/agent/internal/media"
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
@@ -76,7 +77,7 @@ func (e *encoder) appendMedia(out []llms.ContentPart, result *run.Part) []llms.C
 	titled := false
 	for i := range result.Media {
 		p := &result.Media[i]
-		if p.Data == nil || !e.media(p.MIMEType) {
+		if p.Data == nil || !media.Accepts(nil, p.MIMEType) {
 			continue
 		}
 		if !titled {
