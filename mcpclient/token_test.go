@@ -449,7 +449,7 @@ var usersTokens = tokenFunc(func(ctx context.Context, _ *transport.Refusal) (tra
 	return transport.Token{Value: "s3cret-of-" + user, Owner: user}, nil
 })
 
-// Requests whose token is refused share one call of Refused and its result, also if that is no other token. The cancellation of
+// Requests whose token is refused share one call of Refused and its result, even without another token. The cancellation of
 // one request is not theirs. A refusal of a token that has been replaced, and comes late, needs no call.
 func TestTokenIsRefusedOnce(t *testing.T) {
 	declined := errors.New("declined")

@@ -30,7 +30,7 @@ type answer struct {
 	body   []byte
 }
 
-// getJSON fetches a JSON object. The error for an answer that is none is a [*documentError].
+// getJSON fetches a JSON object. The error for any other answer is a [*documentError].
 func (f *fetcher) getJSON(ctx context.Context, what, raw string, header http.Header, v any) error {
 	a, err := f.get(ctx, what, raw, header)
 	if err != nil {
