@@ -143,7 +143,7 @@ func (l *listing) add(ctx context.Context, name string) (added bool, err error) 
 		if l.q.ID != "" && !l.q.AllTenants {
 			h.Key = run.Key{Tenant: l.q.Tenant, ID: l.q.ID}
 		}
-		if l.q.AllTenants || h.Key.ID != "" && h.Key.Tenant == l.q.Tenant {
+		if l.maySelect(h.Key) {
 			l.damaged = append(l.damaged, damage{h.Key, fmt.Errorf("%w: %w", record.ErrDamaged, err)})
 		}
 	case l.q.Matches(h):
@@ -151,6 +151,14 @@ func (l *listing) add(ctx context.Context, name string) (added bool, err error) 
 		return true, nil
 	}
 	return false, nil
+}
+
+// maySelect reports whether the query may select a run that cannot be read. The key is zero if that cannot be read either.
+func (l *listing) maySelect(key run.Key) bool {
+	if key.ID == "" {
+		return l.q.AllTenants
+	}
+	return (l.q.AllTenants || l.q.Tenant == key.Tenant) && (l.q.ID == "" || l.q.ID == key.ID)
 }
 
 func (l *listing) page() ([]run.Head, []damage) {

@@ -63,6 +63,8 @@ func damagedList(t *trial) {
 	t.wantListBeside("of its tenant", record.Query{Tenant: "evil"}, 0, damagedKey)
 	t.wantListBeside("of another tenant", record.Query{Tenant: "good"}, soundRuns, run.Key{})
 	t.wantListBeside("of an id of another tenant", record.Query{Tenant: "good", ID: "3"}, 1, run.Key{})
+	t.wantListBeside("of another id", record.Query{AllTenants: true, ID: "3"}, 1, run.Key{})
+	t.wantListBeside("of its id", record.Query{AllTenants: true, ID: "bad"}, 0, damagedKey)
 }
 
 func damagedQuestions(t *trial) {
