@@ -46,8 +46,9 @@ type Limits struct {
 
 // Budget bounds requests. A zero field has the default that [Limits] names.
 type Budget struct {
-	// Requests bounds the valid requests within any Window, whatever their outcome; more are refused. A request may
-	// need two completions: a model that does not call a required tool, or calls a tool wrongly, is asked again.
+	// Requests bounds the requests within any Window, whatever their outcome; more are refused. A request does not count
+	// if it is invalid, if the policy or a limit refuses it at once, or if no model can answer it. It may need two
+	// completions: a model that does not call a required tool, or calls a tool wrongly, is asked again.
 	Requests int
 
 	// Tokens bounds the tokens of requests and replies within any Window.
