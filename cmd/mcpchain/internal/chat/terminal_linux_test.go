@@ -294,7 +294,7 @@ func TestCompletionOfCommands(t *testing.T) {
 	m.ask("hello", "I am small.")
 	m.await("you ›\n")
 	for typed, want := range map[string]string{
-		"/prompt eve": "› @one evening  Looks", "/prompt @one evening ": "› city=  ", "/read men": "› @one demo://menu  ", "/tool __we": "› one__weather  one: Tells",
+		"/prompt eve": "› @one evening  Looks", "/prompt @on": "you › /prompt @one evening", "/prompt @one evening ": "› city=  ", "/read men": "› @one demo://menu  ", "/tool __we": "› one__weather  one: Tells",
 		"/model lar": "you › /model large", "/model fa": "you › /model far", "/servers restart on": "you › /servers restart one",
 		"look at @ke": "you › look at @kept/",
 	} {

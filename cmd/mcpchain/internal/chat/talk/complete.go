@@ -29,13 +29,8 @@ const (
 func (s *Session) complete(ctx context.Context, before string) screen.Completion {
 	ctx, cancel := context.WithTimeout(ctx, completionWait)
 	defer cancel()
-	if at := unfinishedMention.FindStringSubmatchIndex(before); at != nil {
-		c := s.attachments.complete(ctx, strings.TrimPrefix(before[at[2]:], `"`))
-		c.From += at[2]
-		return c
-	}
 	if !strings.HasPrefix(before, "/") || !IsCommand(before) || strings.Contains(before, "\n") {
-		return screen.Completion{}
+		return s.attachments.completeMention(ctx, before)
 	}
 	name, argument, found := strings.Cut(before, " ")
 	if !found {
@@ -50,6 +45,17 @@ func (s *Session) complete(ctx context.Context, before string) screen.Completion
 		}
 	}
 	return screen.Completion{}
+}
+
+// completeMention completes an unfinished mention at the end of a text.
+func (a *attachments) completeMention(ctx context.Context, before string) screen.Completion {
+	at := unfinishedMention.FindStringSubmatchIndex(before)
+	if at == nil {
+		return screen.Completion{}
+	}
+	c := a.complete(ctx, strings.TrimPrefix(before[at[2]:], `"`))
+	c.From += at[2]
+	return c
 }
 
 // unfinishedMention matches an unfinished mention at the end of a text.
