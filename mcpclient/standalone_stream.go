@@ -115,6 +115,9 @@ func (s *standaloneStream) listen(ctx context.Context, l *link, onReady func()) 
 	err := l.exchange.Listen(ctx, m, onOpen, func(data []byte) { l.receive(data, source{session: m.Session()}) })
 	onReady()
 	l.logPanic(err)
+	if wasOpen && ctx.Err() == nil {
+		s.stale()
+	}
 	if err != nil && ctx.Err() == nil {
 		s.onEnd(ctx, err, wasOpen)
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // If a resource is subscribed again during its unsubscribe request, the subscribe request follows that.
@@ -205,6 +206,34 @@ func TestStandaloneStreamMissedSomething(t *testing.T) {
 			} else {
 				wantChanges(t, sub, stale)
 			}
+		})
+	}
+}
+
+// The stream is opened again once the token is renewed that the server refused meanwhile. If it is refused for good,
+// subscriptions learn that they miss changes.
+func TestStandaloneStreamRefused(t *testing.T) {
+	for status, opened := range map[int]int32{http.StatusUnauthorized: 2, http.StatusBadRequest: 1} {
+		bubble(t, fmt.Sprint(status), func(t *testing.T) {
+			cut, token := make(chan struct{}), new(transport.Bearer)
+			var streams atomic.Int32
+			s := httpServer(t, func(w http.ResponseWriter, r *http.Request, _ message) {
+				if streams.Load() > 0 && r.Header.Get("Authorization") != "Bearer renewed" {
+					w.WriteHeader(status)
+					return
+				}
+				streams.Add(1)
+				stream(w)
+				until(r, cut)
+			})
+			check.Must(t, token.Renew("expired"))
+			sub := subscribed(t, t.Context(), connected(t, &mcpclient.HTTP{URL: s.URL(), Client: s.Client(), Token: token}, legacy()), onTools)
+			cut <- struct{}{}
+			time.Sleep(time.Minute)
+			check.Must(t, token.Renew("renewed"))
+			time.Sleep(time.Minute)
+			check.Equal(t, "opened streams", streams.Load(), opened)
+			wantChanges(t, sub, stale)
 		})
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/http"
 
 	"github.com/mcpchain/mcpchain/internal/backoff"
 	"github.com/mcpchain/mcpchain/internal/sse"
@@ -25,15 +26,17 @@ func (c *conn) Listen(ctx context.Context, sent *wire.Message, open func(resumed
 	for x.Err() == nil {
 		body, err := s.open(opening)
 		opening = backoff.Unattended(x) // nobody waits for the next connection
+		status, refused := errors.AsType[*statusError](err)
 		switch {
 		case err == nil:
 			open(s.lastID != "")
 			s.listen(body, deliver)
 			s.resetIfLasted()
-		case isPermanent(err) && x.Err() == nil:
-			if status, ok := errors.AsType[*statusError](err); ok && status.meansNoStream() {
-				return nil
-			}
+		case !isPermanent(err) || x.Err() != nil:
+		case refused && status.Status == http.StatusUnauthorized && c.mayRenewToken(err):
+		case refused && status.meansNoStream():
+			return nil
+		default:
 			return err
 		}
 		if backoff.Sleep(x, s.delay()) != nil {

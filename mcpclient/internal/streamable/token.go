@@ -3,6 +3,7 @@ package streamable
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 
@@ -80,6 +81,12 @@ func (c *conn) reauthorize(ctx context.Context, m *message, resp *http.Response)
 		return nil, nil
 	}
 	return &t, nil
+}
+
+// mayRenewToken reports whether the source may have another token later, after a refusal has failed with err.
+func (c *conn) mayRenewToken(err error) bool {
+	_, panicked := errors.AsType[*bound.PanicError](err)
+	return c.source != nil && !panicked
 }
 
 // isTokenRefusal reports whether a response is about the token. The end of a session is not worth
