@@ -94,6 +94,10 @@ func isProgramFlag(flag string) bool {
 
 // unknownCommand returns the error that there is no such command.
 func unknownCommand(name string) error {
+	if file, err := os.Stat(name); err == nil && file.Mode().IsRegular() {
+		return &cli.Error{Reason: fmt.Sprintf("there is no command %q: to use a file of servers, mcpchain chat -config FILE, or mcpchain inspect FILE",
+			hosttext.Line(name, 80))}
+	}
 	return &cli.Error{Reason: fmt.Sprintf("there is no command %q%s", hosttext.Line(name, 80), spelling.Hint(name, names()))}
 }
 

@@ -70,6 +70,7 @@ func TestProgram(t *testing.T) {
 		"version of what":      {"version now", "", 2, "", `mcpchain: unexpected argument "now"`},
 		"mistyped":             {"inspekt", "", 2, "", `mcpchain: there is no command "inspekt" (did you mean "inspect"?); mcpchain help lists the commands`},
 		"unknown":              {"help quux12345", "", 2, "", `mcpchain: there is no command "quux12345"; mcpchain help lists the commands` + "\n"},
+		"a file":               {"main.go", "", 2, "", `mcpchain: there is no command "main.go": to use a file of servers, mcpchain chat -config FILE, or mcpchain inspect FILE; mcpchain help`},
 		"demo of what":         {"demo model x", "", 2, "", `mcpchain: unexpected argument "x"`},
 		"completion":           {"completion bash", "", 0, "_mcpchain() {", ""},
 		"unknown shell":        {"completion ksh", "", 2, "", "mcpchain: completion is for bash"},
