@@ -258,19 +258,26 @@ func (c *Client) Cancel(ctx context.Context, key run.Key) error {
 }
 
 // cancelIdle cancels a run that no workflow drives: it starts a workflow and cancels that, so that a
-// worker records the end. A run that has ended stays as it is.
+// worker records the end. A run that has ended stays as it is, also if it ends meanwhile.
 func (c *Client) cancelIdle(ctx context.Context, key run.Key) error {
-	log, err := c.store.LoadCurrent(ctx, key)
-	if err != nil {
+	if ended, err := c.hasEnded(ctx, key); ended || err != nil {
 		return err
-	}
-	if log.Head.Status.Ended() {
-		return nil
 	}
 	if err := c.Drive(ctx, key); err != nil {
 		return err
 	}
-	return c.service.CancelWorkflow(ctx, WorkflowID(key), "")
+	err := c.service.CancelWorkflow(ctx, WorkflowID(key), "")
+	if hasNoWorkflow(err) {
+		if ended, loadErr := c.hasEnded(ctx, key); ended || loadErr != nil {
+			return loadErr
+		}
+	}
+	return err
+}
+
+func (c *Client) hasEnded(ctx context.Context, key run.Key) (bool, error) {
+	log, err := c.store.LoadCurrent(ctx, key)
+	return err == nil && log.Head.Status.Ended(), err
 }
 
 // The search attributes of [ClientOptions.SearchAttributes].
