@@ -126,25 +126,6 @@ func TestMatching(t *testing.T) {
 	check.That(t, !matchesAny(nil, ""), "got a match without patterns")
 }
 
-func TestFilters(t *testing.T) {
-	yes, no := true, false
-	for _, tt := range []struct {
-		name        string
-		annotations *mcp.ToolAnnotations
-		readOnly    bool
-	}{
-		{"none", nil, false},
-		{"empty", &mcp.ToolAnnotations{}, false},
-		{"read only", &mcp.ToolAnnotations{ReadOnlyHint: &yes}, true},
-		{"not read only", &mcp.ToolAnnotations{ReadOnlyHint: &no}, false},
-		{"adds", &mcp.ToolAnnotations{DestructiveHint: &no}, false},
-		{"destroys", &mcp.ToolAnnotations{DestructiveHint: &yes}, false},
-	} {
-		tool := &mcp.Tool{Annotations: tt.annotations}
-		check.That(t, declaresReadOnly(tool) == tt.readOnly, "%s: got %v, want %v", tt.name, !tt.readOnly, tt.readOnly)
-	}
-}
-
 func TestAllowAndDeny(t *testing.T) {
 	for _, tt := range []struct {
 		server Server
@@ -162,6 +143,8 @@ func TestAllowAndDeny(t *testing.T) {
 		tt.server.Name, tt.server.Transport = "p", p.transport(t)
 		check.Same(t, fmt.Sprintf("%v %v", tt.server.Allow, tt.server.Deny), toolNamesOf(open(t, nil, tt.server)), tt.want)
 	}
+	denies := &mcp.Tool{Annotations: &mcp.ToolAnnotations{ReadOnlyHint: new(false)}}
+	check.That(t, !declaresReadOnly(denies), "a tool that denies it counts as read-only")
 }
 
 // TestUnmatched checks that the status names entries of Allow and Deny that match no tool.
