@@ -279,13 +279,14 @@ func (d *decoder) countReread(raw []byte) []byte {
 }
 
 // plainString reads a string. ok is false for another value.
-func (d *decoder) plainString() (text string, ok bool) { return jsonrpc.String(d.countReread(d.Raw())) }
+func (d *decoder) plainString() (text string, ok bool) { return decodeString(d.countReread(d.Raw())) }
 
 // text reads a string, or the text in a list of strings and parts, without thoughts.
 func (d *decoder) text() string { return d.content(nil) }
 
 // content reads a string, or the text in a list of strings and parts. The text of parts with thinking, as Mistral sends
-// it, is added to thought, unless that is nil; parts of other types are left out.
+// it, is added to thought, unless that is nil; parts of other types are left out. The text may begin or end within a
+// character: see [wellFormed].
 func (d *decoder) content(thought *strings.Builder) string {
 	if !d.opens('[') {
 		text, _ := d.plainString()
@@ -323,10 +324,11 @@ func (d *decoder) part(thought *strings.Builder) (text string) {
 	return text
 }
 
-// json reads JSON inside a string, as the API defines arguments, or bare JSON.
+// json reads JSON inside a string, as the API defines arguments, or bare JSON. The text may begin or end within a
+// character.
 func (d *decoder) json() string {
 	raw := d.countReread(d.Raw())
-	if text, ok := jsonrpc.String(raw); ok || len(raw) == 0 || string(raw) == "null" {
+	if text, ok := decodeString(raw); ok || len(raw) == 0 || string(raw) == "null" {
 		return text
 	}
 	var b bytes.Buffer

@@ -3,12 +3,14 @@ package chat
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"strings"
 	"testing"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/mcpchain/mcpchain/internal/check"
@@ -200,6 +202,40 @@ func FuzzStream(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	fuzzReply(f, "text/event-stream")
+}
+
+// A text in two pieces is whole in the end, wherever it is cut.
+func FuzzPieces(f *testing.F) {
+	for _, s := range []string{"plain", "a😀b", "\n\"\\\b\f\r\t\u2028<&>", "\xff\xed\xa0\xbd\xed\xb8\x80", "\xf0\x9f"} {
+		f.Add(s, 1)
+		f.Add(s, 3)
+	}
+	f.Fuzz(func(t *testing.T, s string, cut int) {
+		quoted := check.Value(json.Marshal(s))(t)
+		var want string
+		check.Must(t, json.Unmarshal(quoted, &want))
+		check.Equal(t, quoted, unquote(quoted), want)
+		joined := func(a, b string) string {
+			var p wellFormedPieces
+			first, second := p.write(a), p.write(b)
+			check.That(t, utf8.ValidString(first) && utf8.ValidString(second), "got the pieces %q and %q, want valid UTF-8", first, second)
+			return first + second + p.flush()
+		}
+		within := max(0, min(cut, len(s)))
+		got := joined(s[:within], s[within:])
+		check.That(t, utf8.ValidString(got) && (!utf8.ValidString(s) || got == s), "%q cut at %d: got %q", s, within, got)
+		units := utf16.Encode([]rune(want))
+		escaped := func(units []uint16) []byte {
+			out := []byte{'"'}
+			for _, u := range units {
+				out = fmt.Appendf(out, `\u%04x`, u)
+			}
+			return append(out, '"')
+		}
+		within = max(0, min(cut, len(units)))
+		got = joined(unquote(escaped(units[:within])), unquote(escaped(units[within:])))
+		check.That(t, got == want, "%q cut at unit %d: got %q", want, within, got)
+	})
 }
 
 func FuzzErrorBody(f *testing.F) {

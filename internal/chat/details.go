@@ -54,7 +54,7 @@ func (s *streamedDetails) add(raw json.RawMessage) {
 			s.all = append(s.all, d)
 		}
 		for key, value := range fields {
-			if text, ok := jsonrpc.String(value); ok && key == member {
+			if text, ok := decodeString(value); ok && key == member {
 				d.text.WriteString(text)
 			} else if string(value) != "null" || d.fields[key] == nil {
 				d.fields[key] = value
@@ -76,7 +76,7 @@ func (s *streamedDetails) list() json.RawMessage {
 	list := make([]map[string]json.RawMessage, len(s.all))
 	for i, d := range s.all {
 		if d.member != "" {
-			d.fields[d.member], _ = json.Marshal(d.text.String()) // a string always marshals
+			d.fields[d.member], _ = json.Marshal(wellFormed(d.text.String())) // a string always marshals
 		}
 		list[i] = d.fields
 	}

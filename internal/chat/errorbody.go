@@ -78,14 +78,14 @@ func decodeError(body []byte) (w errorWire, ok bool) {
 // read returns the information in a failure. depth bounds errors inside errors.
 func (w *errorWire) read(depth int) errorBody {
 	if len(w.Error) > 0 && string(w.Error) != "null" && depth > 0 {
-		if text, ok := jsonrpc.String(w.Error); ok {
-			return errorBody{message: text}
+		if text, ok := decodeString(w.Error); ok {
+			return errorBody{message: wellFormed(text)}
 		}
 		if inner, ok := decodeError(w.Error); ok {
 			return inner.read(depth - 1)
 		}
 	}
-	out := errorBody{message: decode(context.Background(), w.Message).text(), code: string(w.Code)}
+	out := errorBody{message: wellFormed(decode(context.Background(), w.Message).text()), code: string(w.Code)}
 	if status, err := strconv.Atoi(out.code); err == nil {
 		out.code = ""
 		if status >= 400 && status < 600 {
@@ -97,8 +97,8 @@ func (w *errorWire) read(depth int) errorBody {
 		out.message = detailText(w.Detail)
 	}
 	if raw := w.Metadata.Raw; len(raw) > 0 && depth > 0 {
-		text, _ := jsonrpc.String(raw)
-		upstream := errorBody{message: text}
+		text, _ := decodeString(raw)
+		upstream := errorBody{message: wellFormed(text)}
 		if inner, ok := decodeError([]byte(cmp.Or(text, string(raw)))); ok {
 			upstream = inner.read(depth - 1)
 		}

@@ -132,11 +132,11 @@ func (x *exchange) decodeReply() (*answer, error) {
 	m := &w.choice.message
 	a := &answer{
 		id: w.id, model: w.model, usage: w.usage,
-		text: m.content, refusal: m.refusal, reasoning: m.reasoning, details: m.details,
+		text: wellFormed(m.content), refusal: wellFormed(m.refusal), reasoning: wellFormed(m.reasoning), details: m.details,
 		finish: w.choice.finish, stopSequence: w.choice.stopReason,
 	}
 	for _, call := range m.calls {
-		a.calls = append(a.calls, ToolCall{call.id, call.name, call.arguments, call.extra})
+		a.calls = append(a.calls, ToolCall{call.id, call.name, wellFormed(call.arguments), call.extra})
 	}
 	return a, nil
 }

@@ -205,22 +205,24 @@ func (x *exchange) answerOf(w *responseWire) (*answer, error) {
 	for i := range w.items {
 		switch item := &w.items[i]; item.kind {
 		case "message":
-			texts.text.WriteString(item.text)
-			texts.refusal.WriteString(item.refusal)
-			if item.text != "" {
-				a.items = append(a.items, Item{Text: &ItemText{item.text, item.phase}})
+			text := wellFormed(item.text)
+			texts.text.WriteString(text)
+			texts.refusal.WriteString(wellFormed(item.refusal))
+			if text != "" {
+				a.items = append(a.items, Item{Text: &ItemText{text, item.phase}})
 			}
 		case "reasoning":
-			appendParagraph(&texts.summary, item.summary)
+			summary := wellFormed(item.summary)
+			appendParagraph(&texts.summary, summary)
 			if item.raw != nil {
 				reasoning = append(reasoning, item.raw)
-				a.items = append(a.items, Item{Raw: item.raw, Summary: item.summary})
+				a.items = append(a.items, Item{Raw: item.raw, Summary: summary})
 			}
 		case "function_call":
 			if len(a.calls) == maxCalls {
 				return nil, x.newError(CodeMalformed, errManyCalls.Error())
 			}
-			a.calls = append(a.calls, ToolCall{ID: item.callID, Name: item.name, Arguments: item.arguments})
+			a.calls = append(a.calls, ToolCall{ID: item.callID, Name: item.name, Arguments: wellFormed(item.arguments)})
 			a.items = append(a.items, Item{Call: &ToolCall{}})
 		}
 	}

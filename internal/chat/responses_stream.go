@@ -72,7 +72,7 @@ func (s *responseStream) add(event sse.Event) error {
 		}
 	case "response.reasoning_summary_text.delta", "response.reasoning_text.delta":
 		s.hasReasoning = true
-		return s.text.deltas.sendReasoning(e.delta)
+		return s.text.deltas.sendReasoning(wellFormed(e.delta))
 	case "response.output_item.done":
 		if _, known := s.items[e.index]; !known && len(s.items) == maxItems {
 			return s.exchange.newError(CodeMalformed, errManyItems.Error())

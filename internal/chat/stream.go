@@ -47,19 +47,25 @@ func callbackError(err error) error {
 // textStream passes the text of a stream to the caller as it arrives, up to a stop sequence.
 type textStream struct {
 	deltas  *Deltas
+	pieces  wellFormedPieces
 	filter  stopFilter
 	sent    strings.Builder
 	stopped bool // the text ended at a stop sequence
 	cutOff  int  // bytes of the reply from the stop sequence on
 }
 
-// write adds a piece of the text and passes text up to a stop sequence to the caller. Text that may begin a stop sequence
-// waits in the filter. Text behind one is only counted.
+// write adds a piece of the text. Text behind a stop sequence is only counted.
 func (s *textStream) write(piece string) error {
 	if s.stopped {
 		s.cutOff += len(piece)
 		return nil
 	}
+	return s.writeWellFormed(s.pieces.write(piece))
+}
+
+// writeWellFormed passes text up to a stop sequence to the caller. Text that may begin a stop
+// sequence waits in the filter.
+func (s *textStream) writeWellFormed(piece string) error {
 	total := len(s.filter.held) + len(piece)
 	text, stopped := s.filter.write(piece)
 	if stopped {
@@ -78,6 +84,9 @@ func (s *textStream) flush() error {
 	if s.stopped {
 		return nil
 	}
+	if err := s.writeWellFormed(s.pieces.flush()); err != nil || s.stopped {
+		return err
+	}
 	return s.send(s.filter.flush())
 }
 
@@ -88,15 +97,16 @@ type chatStream struct {
 	sideLines *sideLines
 	text      textStream
 
-	answer    answer
-	thoughts  thoughtFilter
-	reasoning strings.Builder
-	details   streamedDetails
-	refusal   strings.Builder
-	calls     streamedCalls
-	begun     bool // a chunk has arrived
-	hasDelta  bool // a delta had content
-	done      bool // the stream is complete
+	answer          answer
+	thoughts        thoughtFilter
+	reasoningPieces wellFormedPieces
+	reasoning       strings.Builder
+	details         streamedDetails
+	refusal         strings.Builder
+	calls           streamedCalls
+	begun           bool // a chunk has arrived
+	hasDelta        bool // a delta had content
+	done            bool // the stream is complete
 }
 
 // assemble reads a stream to its end.
@@ -199,7 +209,7 @@ func (s *chatStream) addChoice(choice *choiceWire) error {
 	}
 	s.details.add(m.details)
 	thought, text := s.thoughts.write(m.content)
-	if err := s.addReasoning(m.reasoning + thought); err != nil {
+	if err := s.addReasoning(s.reasoningPieces.write(m.reasoning + thought)); err != nil {
 		return err
 	}
 	s.refusal.WriteString(m.refusal)
@@ -231,7 +241,7 @@ func (s *chatStream) newContent(choice *choiceWire) *messageWire {
 	}
 	rest := &messageWire{}
 	mayAdd := s.thoughts.at == atStart || s.thoughts.at == inRest
-	if text, ok := strings.CutPrefix(m.content, s.text.sent.String()); ok && mayAdd {
+	if text, ok := strings.CutPrefix(wellFormed(m.content), s.text.sent.String()); ok && mayAdd {
 		if text, ok = strings.CutPrefix(text, s.text.filter.held); ok {
 			rest.content = text
 		}
@@ -266,12 +276,12 @@ func (s *chatStream) finish() (*answer, error) {
 	if err := s.text.flush(); err != nil {
 		return nil, err
 	}
-	if err := s.addReasoning(thought); err != nil {
+	if err := s.addReasoning(s.reasoningPieces.write(thought) + s.reasoningPieces.flush()); err != nil {
 		return nil, err
 	}
 	s.answer.text, s.answer.stopped, s.answer.cutOff = s.text.sent.String(), s.text.stopped, s.text.cutOff
 	s.answer.reasoning, s.answer.openThought = s.reasoning.String(), s.thoughts.at == inThought
-	s.answer.refusal = s.refusal.String()
+	s.answer.refusal = wellFormed(s.refusal.String())
 	s.answer.details = s.details.list()
 	s.answer.calls = s.calls.list()
 	s.draft.splitThought(&s.answer)

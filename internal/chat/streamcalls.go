@@ -141,7 +141,7 @@ func (s *streamedCalls) list() []ToolCall {
 	var out []ToolCall
 	for _, call := range s.calls {
 		if !call.repeated {
-			out = append(out, ToolCall{call.id, call.name, call.arguments.String(), call.extra})
+			out = append(out, ToolCall{call.id, call.name, wellFormed(call.arguments.String()), call.extra})
 		}
 	}
 	return out
