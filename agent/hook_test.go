@@ -208,22 +208,39 @@ func TestHookFailsAfterTool(t *testing.T) {
 	}
 }
 
-// The event has nothing that a hook has overwritten in place.
-func TestHookRedactsInPlace(t *testing.T) {
-	look := adapter.Func("look", "", func(context.Context, struct{}) (map[string]string, error) {
+// A hook that overwrites what it gets changes neither the history, nor the next request, nor the response that the model
+// has kept, and the event has nothing that it has removed.
+func TestHookOverwrites(t *testing.T) {
+	look := adapter.Func("look", "Looks.", func(context.Context, struct{}) (map[string]string, error) {
 		return map[string]string{"key": "secret"}, nil
 	}, nil)
-	guard := agent.Hook{AfterTool: func(_ context.Context, _ *agent.State, _ *agent.Call, result *run.Part) error {
-		copy(result.Structured[bytes.Index(result.Structured, []byte("secret")):], "******")
-		return nil
-	}}
-	a := newAgent(t, play(uses(toolCall("1", "look", "{}")), says("ok")), &agent.Options{Tools: []adapter.Source{look}, Hooks: []agent.Hook{guard}})
-	for e := range each(t, a.Events(t.Context(), human("go"))) {
-		if end, ok := e.(*agent.ToolEnd); ok {
-			check.Equal(t, "structured", string(end.Part.Structured), `{"key":"******"}`)
-			check.That(t, end.Result.Raw == nil, "got the raw result %+v, want none", end.Result.Raw)
-		}
+	reply := replied(textPart("4111"))
+	m := play(uses(toolCall("1", "look", "{}")), func(context.Context, prompt) (*model.Response, error) { return reply, nil })
+	isFirst := true
+	hook := agent.Hook{
+		BeforeModel: func(_ context.Context, _ *agent.State, q *model.Request) error {
+			if isFirst {
+				q.Messages[0], q.Tools[0].Description = run.Text(run.RoleUser, "***"), "***"
+			}
+			isFirst = false
+			return nil
+		},
+		AfterModel: func(_ context.Context, _ *agent.State, m *run.Message) error {
+			m.Parts[0].Text = "****"
+			return nil
+		},
+		AfterTool: func(_ context.Context, _ *agent.State, _ *agent.Call, result *run.Part) error {
+			copy(result.Structured[bytes.Index(result.Structured, []byte("secret")):], "******")
+			return nil
+		},
 	}
+	events, got := played(t, newAgent(t, m, &agent.Options{Tools: []adapter.Source{look}, Hooks: []agent.Hook{hook}}).Events(t.Context(), human("go")))
+	next := m.prompts()[1].Request
+	check.Same(t, "the next request, and the output and the response", []string{next.Messages[0].Text(), next.Tools[0].Description, got.Output, reply.Message.Text()},
+		[]string{"go", "Looks.", "****", "4111"})
+	end := of[*agent.ToolEnd](events)[0]
+	check.Equal(t, "structured", string(end.Part.Structured), `{"key":"******"}`)
+	check.That(t, end.Result.Raw == nil, "got the raw result %+v, want none", end.Result.Raw)
 }
 
 // A process that ends gives its hooks some seconds for a result that is known.
@@ -334,33 +351,4 @@ func TestStopWithOutput(t *testing.T) {
 			"got %+v, %v", got, err)
 		check.That(t, want == nil || err != nil, "%s: got no error, want %v", answer, want)
 	}
-}
-
-// A hook that replaces a message or a tool changes one request, and neither the history nor the next request.
-func TestHookReplacesInTheRequest(t *testing.T) {
-	look := adapter.Func("look", "Looks.", func(context.Context, struct{}) (string, error) { return "a tree", nil }, nil)
-	m := play(uses(toolCall("1", "look", "{}")), says("done"))
-	turn := 0
-	hook := agent.Hook{BeforeModel: func(_ context.Context, _ *agent.State, q *model.Request) error {
-		if turn++; turn == 1 {
-			q.Messages[0], q.Tools[0].Description = run.Text(run.RoleUser, "***"), "***"
-		}
-		return nil
-	}}
-	got := mustRun(t, newAgent(t, m, &agent.Options{Tools: []adapter.Source{look}, Hooks: []agent.Hook{hook}}), human("secret"))
-	second := m.prompts()[1].Request
-	check.Same(t, "history, and the second request", []string{got.Messages[0].Text(), second.Messages[0].Text(), second.Tools[0].Description},
-		[]string{"secret", "secret", "Looks."})
-}
-
-// A hook that changes a reply leaves the response of the model as it is: the model may have kept it.
-func TestHookChangesItsOwnReply(t *testing.T) {
-	reply := replied(textPart("4111"))
-	hook := agent.Hook{AfterModel: func(_ context.Context, _ *agent.State, m *run.Message) error {
-		m.Parts[0].Text = "****"
-		return nil
-	}}
-	a := newAgent(t, play(func(context.Context, prompt) (*model.Response, error) { return reply, nil }), &agent.Options{Hooks: []agent.Hook{hook}})
-	got := mustRun(t, a, human("go"))
-	check.Same(t, "output, and the response", []string{got.Output, reply.Message.Text()}, []string{"****", "4111"})
 }
