@@ -199,3 +199,11 @@ func TestStopSequenceIsCounted(t *testing.T) {
 		check.Equal(t, usage, s.governor.allServers.charges[0].spent, want)
 	}
 }
+
+// The host's extra data of a tool use comes back to the host, and is not counted as text.
+func TestHostExtraIsNoText(t *testing.T) {
+	const use = `{"maxTokens":1,"messages":[{"role":"assistant","content":{"type":"tool_use","id":"a","name":"f"%s}},{"role":"user","content":{"type":"tool_result","toolUseId":"a","content":[]}}]}`
+	without, with := question(t, fmt.Sprintf(use, "")), question(t, fmt.Sprintf(use, `,"_meta":{"io.github.mcpchain/host-extra":{"x":"y"}}`))
+	got, want := newNeeds(with), newNeeds(without)
+	check.That(t, got == want && inputSize(with) != inputSize(without), "got %+v, want %+v, and a larger request", got, want)
+}

@@ -70,7 +70,7 @@ func contentSize(blocks []mcp.Content) int {
 		case *mcp.AudioContent:
 			size += len(c.Data)
 		case *mcp.ToolUseContent:
-			size += len(c.ID) + len(c.Name) + len(c.Input)
+			size += len(c.ID) + len(c.Name) + len(c.Input) + len(c.Meta)
 		case *mcp.ToolResultContent:
 			size += len(c.ToolUseID) + contentSize(c.Content) + len(c.StructuredContent)
 		case *mcp.EmbeddedResource:
@@ -111,6 +111,8 @@ func (n *needs) media(blocks []mcp.Content) {
 		case *mcp.AudioContent:
 			n.audio += len(c.Data)
 			n.text -= len(c.Data)
+		case *mcp.ToolUseContent: // the host's extra data is not text
+			n.text -= len(c.Meta)
 		case *mcp.ToolResultContent:
 			n.media(c.Content)
 		}

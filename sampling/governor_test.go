@@ -117,6 +117,7 @@ func TestInputBytes(t *testing.T) {
 		{"many blocks", `{"maxTokens":1,"messages":[{"role":"user","content":[` + strings.Repeat(`{"type":"text","text":""},`, 9) + `{"type":"text","text":""}]}]}`, false},
 		{"system prompt", `{"maxTokens":1,"systemPrompt":"` + strings.Repeat("x", 100) + `","messages":[{"role":"user","content":{"type":"text","text":"x"}}]}`, false},
 		{"tools", `{"maxTokens":1,"tools":[{"name":"f","description":"` + strings.Repeat("x", 100) + `"}],"messages":[{"role":"user","content":{"type":"text","text":"x"}}]}`, false},
+		{"beside a tool use", `{"maxTokens":1,"messages":[{"role":"assistant","content":{"type":"tool_use","id":"a","name":"f","_meta":{"io.github.mcpchain/host-extra":{"x":"` + strings.Repeat("x", 50) + `"}}}},{"role":"user","content":{"type":"tool_result","toolUseId":"a","content":[]}}]}`, false},
 		{"results", `{"maxTokens":1,"messages":[{"role":"assistant","content":{"type":"tool_use","id":"a","name":"f"}},{"role":"user","content":{"type":"tool_result","toolUseId":"a","content":[{"type":"resource","resource":{"uri":"a:b","text":"` + strings.Repeat("x", 100) + `"}}]}}]}`, false},
 	} {
 		err := ask(t, s, tt.params)

@@ -61,7 +61,7 @@ func (w *writer) addAssistant(blocks []mcp.Content) {
 		case *mcp.ToolUseContent:
 			w.order = append(w.order, c.ID)
 			arguments := w.tools.replayArguments(c.Name, c.Input)
-			m.ToolCalls = append(m.ToolCalls, chat.ToolCall{ID: c.ID, Name: c.Name, Arguments: arguments})
+			m.ToolCalls = append(m.ToolCalls, chat.ToolCall{ID: c.ID, Name: c.Name, Arguments: arguments, Extra: hostExtra(c.Meta)})
 		default:
 			if part, ok := mediaPart(c); ok {
 				m.Parts = append(m.Parts, chat.Part{Text: "[" + mediaName(c) + " of the assistant, attached to the user's next message]"})

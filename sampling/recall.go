@@ -1,6 +1,7 @@
 package sampling
 
 import (
+	"encoding/json"
 	"slices"
 	"sync"
 
@@ -53,4 +54,25 @@ func (h *hostMemories) memory(q *requester) *chat.Memory {
 	m = chat.NewMemory()
 	h.memories[key], h.order = m, append(h.order, key)
 	return m
+}
+
+// extraKey is the key in a tool use's _meta for data that the model's provider wants back with the call. Servers "SHOULD
+// preserve this field in tool use blocks in message history"; if a server does not, the memory has the data.
+const extraKey = "io.github.mcpchain/host-extra"
+
+// withHostExtra returns the _meta of a tool use with the host's data, nil for none.
+func withHostExtra(extra json.RawMessage) json.RawMessage {
+	if extra == nil {
+		return nil
+	}
+	return encodeJSON(map[string]json.RawMessage{extraKey: extra})
+}
+
+// hostExtra returns the host's data of a tool use, nil if its _meta has none or is no object.
+func hostExtra(meta json.RawMessage) json.RawMessage {
+	var m map[string]json.RawMessage
+	if json.Unmarshal(meta, &m) != nil {
+		return nil
+	}
+	return m[extraKey]
 }

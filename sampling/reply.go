@@ -108,8 +108,9 @@ func samplingResult(r *chat.Reply, p *mcp.CreateMessageParams, tools offer) (*mc
 		if !isObject(json.RawMessage(call.Arguments)) {
 			return nil, &callError{fmt.Sprintf("%q with arguments that are not a JSON object", excerpt.Cut(call.Name))}
 		}
-		input := tools.restoreArguments(call.Name, call.Arguments)
-		out.Content = append(out.Content, &mcp.ToolUseContent{ID: call.ID, Name: call.Name, Input: input})
+		out.Content = append(out.Content, &mcp.ToolUseContent{
+			ID: call.ID, Name: call.Name, Input: tools.restoreArguments(call.Name, call.Arguments), Meta: withHostExtra(call.Extra),
+		})
 		calls++
 	}
 	if calls > 0 && r.Finish != chat.FinishLength {

@@ -74,6 +74,25 @@ func TestMetadata(t *testing.T) {
 	check.Equal(t, "keys", len(metadata(encodeJSON(all), many)), maxMetadata)
 }
 
+// Gemini's extra data of a call comes back to it through the server, even if another process made the call.
+func TestHostExtraTravelsWithTheServer(t *testing.T) {
+	const made = `{"choices":[{"message":{"tool_calls":[{"id":"a","function":{"name":"f","arguments":"{}"},"extra_content":{"google":{"thought_signature":"s<g"}}}]}}]}`
+	asking := `{"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}],"maxTokens":9,"tools":[{"name":"f"}]}`
+	got := answered(t, newHost(t, answering(made)).sampler(t, &Options{Host: "gemini"}), asking)
+	use := got.Content[0].(*mcp.ToolUseContent)
+	equalJSON(t, string(use.Meta), `{"io.github.mcpchain/host-extra":{"google":{"thought_signature":"s<g"}}}`)
+
+	p := question(t, asking)
+	p.Messages = append(p.Messages, mcp.SamplingMessage{Role: "assistant", Content: got.Content},
+		mcp.SamplingMessage{Role: "user", Content: []mcp.Content{&mcp.ToolResultContent{ToolUseID: use.ID}}})
+	other := newHost(t, answering(plainAnswer))
+	check.Must(t, check.Err(other.sampler(t, &Options{Host: "gemini"}).CreateMessage(t.Context(), p)))
+	var sent struct{ Messages []json.RawMessage }
+	check.Must(t, json.Unmarshal([]byte(other.Last()), &sent))
+	equalJSON(t, string(sent.Messages[1]), `{"role":"assistant","tool_calls":[{"id":"a","type":"function",
+		"function":{"name":"f","arguments":"{}"},"extra_content":{"google":{"thought_signature":"s<g"}}}]}`)
+}
+
 // New refuses metadata that the host would refuse.
 func TestMetadataOfHosts(t *testing.T) {
 	stored := map[string]json.RawMessage{"store": json.RawMessage("true")}
