@@ -62,7 +62,7 @@ const Patience = 2 * time.Second
 
 // Entries are the servers of a file or of the demo.
 type Entries struct {
-	File   []*config.Server       // the entries of the file that are enabled and without a mistake
+	File   []*config.Server       // the entries of the file that are enabled and without a mistake; none names the user
 	Shared []adapter.Server       // shared by all users: all but those with a sign-in for each user
 	Wrong  []adapter.ServerStatus // left out, because of a mistake in the file
 	Close  func() error           // ends the demo servers
@@ -89,14 +89,15 @@ func ReadEntries(ctx context.Context, file string, h *cli.Hosting, signIn bool) 
 	var shared []config.Server
 	for i := range servers {
 		s := &servers[i]
-		if t, ok := s.Transport.(*mcpclient.HTTP); ok && h.UserHeader != "" && s.OAuth == nil {
-			s.Transport = CarryUser(t, h.UserHeader)
-		}
 		if s.Err == nil && !s.Disabled {
 			e.File = append(e.File, s)
 		}
 		if s.OAuth == nil || !signIn {
-			shared = append(shared, *s)
+			common := *s
+			if t, ok := s.Transport.(*mcpclient.HTTP); ok && h.UserHeader != "" && s.OAuth == nil {
+				common.Transport = CarryUser(t, h.UserHeader)
+			}
+			shared = append(shared, common)
 		}
 	}
 	e.Shared, e.Wrong = adapter.FromConfig(shared)

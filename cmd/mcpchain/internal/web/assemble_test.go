@@ -21,6 +21,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/testenv"
 	"github.com/mcpchain/mcpchain/internal/tryout"
+	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
 // trial is the program with these flags, and its log. Its page is at 127.0.0.1:8080.
@@ -94,9 +95,14 @@ func TestFileWithMistakes(t *testing.T) {
 		"gone": {"command": "/does/not/exist"},
 		"off": {"command": "x", "disabled": true}
 	}}`, served(t, nil)))
-	o := check.Value(parseFlags([]string{"-config", file, "-store", "x"}, func(string) string { return "" }, new(bytes.Buffer)))(t)
+	o := check.Value(parseFlags([]string{"-config", file, "-store", "x", "-user-header", "X-User"}, func(string) string { return "" }, new(bytes.Buffer)))(t)
 	e, err := hosting.ReadEntries(t.Context(), o.config, &o.Hosting, true)
 	check.That(t, err == nil && len(e.Shared) == 2 && e.Shared[0].Policy.IdleTimeout == 90*time.Second && len(e.Shared[0].Deny) == 2, "got %+v, %v, want the settings of the file", e.Shared, err)
+	for _, s := range e.File { // a server that asks for a sign-in gets each user's own token
+		h, isHTTP := s.Transport.(*mcpclient.HTTP)
+		check.That(t, !isHTTP || h.WrapTransport == nil, "%s would get the name of the user beside a token", s.Name)
+	}
+	check.That(t, e.Shared[0].Transport.(*mcpclient.HTTP).WrapTransport != nil, "a shared server does not get the name of the user")
 	h, log := trial(t, "-config", file)
 	me := sharedBy(t, h, as(t, h, `{"name":"Ada"}`))
 	check.That(t, len(me.Servers) == 1 && me.Servers[0] == "good", "got %+v, want the server that can be used", me)
