@@ -2,9 +2,12 @@ package access
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -16,6 +19,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/internal/check"
+	"github.com/mcpchain/mcpchain/internal/testenv/peer"
 	"github.com/mcpchain/mcpchain/internal/tryout"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/config"
@@ -162,6 +166,43 @@ func TestStopWhileConnecting(t *testing.T) {
 	close(goOn)
 	a.Connect(t.Context(), "Ada")
 	check.Equal(t, "state", a.Status("Ada")[0].State, Ready)
+}
+
+// TestMoreScopes has a call need more access, and its user leave the page of the provider: other calls have the token that they had.
+// When the user returns and allows more, the call has the new one.
+func TestMoreScopes(t *testing.T) {
+	server := peer.StartProtected(t, peer.Notes(), time.Hour)
+	a := New(Options{
+		Servers: []*config.Server{{Name: "notes", Transport: &mcpclient.HTTP{URL: server.URL}}}, Store: oauth.NewMemoryStore(),
+		Callback: "http://127.0.0.1:1/servers/callback", Changed: func(context.Context, string, string, bool) {},
+	})
+	defer a.Close()
+	signIn := func(change string) error {
+		var answer url.Values
+		check.Must(t, server.Provider.BrowseUntil(t.Context(), check.Value(a.Begin(t.Context(), "Ada", "notes"))(t), func(u *url.URL) { answer = u.Query() }))
+		if change != "" {
+			answer.Set(change, "access_denied")
+		}
+		return check.Err(a.Callback(t.Context(), "Ada", answer))
+	}
+	call := func(tool string) error {
+		messages, err := check.Value(a.grant("Ada", "notes"))(t).toolset().Catalog(profile.Plain).Dispatch(t.Context(), []llms.ToolCall{
+			{ID: "1", FunctionCall: &llms.FunctionCall{Name: tool, Arguments: "{}"}},
+		})
+		t.Logf("%s: %.300v %v", tool, messages, err)
+		if text := fmt.Sprint(messages); err == nil && !strings.Contains(text, tool+" done") {
+			return errors.New(text)
+		}
+		return err
+	}
+	check.Must(t, signIn(""))
+	check.Must(t, call("list_notes"))
+	check.That(t, call("add_note") != nil, "the call did not need more access")
+	check.That(t, signIn("error") != nil, "the provider's refusal was no error")
+	check.NoError(t, call("list_notes"))
+	check.Must(t, signIn(""))
+	check.NoError(t, call("add_note"))
+	check.Equal(t, "tokens", server.Tokens(), 2)
 }
 
 // TestCallInProgress has a call wait for hours, for example for the reply to a form: its connection is not idle.

@@ -66,14 +66,17 @@ func newGrant(a *Access, user string, s *config.Server) (*grant, error) {
 	own, copied := *s, *http
 	own.Transport = &copied
 	var err error
-	g.auth, err = signin.Authorize(&own, &signin.Options{
-		Client: "mcpchain", Store: a.opts.Store, Account: user, Receiver: g,
-	})
+	g.auth, err = g.authorize(&own, a.opts.Store)
 	if err == nil && g.auth == nil {
 		err = fmt.Errorf("server %q: its headers have a token, for all users", s.Name)
 	}
 	g.server = &own
 	return g, err
+}
+
+// authorize gives a server an HTTP client with the user's token.
+func (g *grant) authorize(s *config.Server, store oauth.Store) (*oauth.Transport, error) {
+	return signin.Authorize(s, &signin.Options{Client: "mcpchain", Store: store, Account: g.user, Receiver: g})
 }
 
 // touch records a use.
@@ -254,14 +257,16 @@ func (g *grant) begin() (*attempt, error) {
 func (g *grant) signIn(current *attempt) error {
 	ctx := context.WithValue(g.access.ctx, attemptKey{}, current)
 	g.mu.Lock()
-	more := len(g.scopes) > 0
+	auth, scopes := g.auth, g.scopes
 	g.mu.Unlock()
-	if more { // the present token is valid but has too few scopes
-		if err := g.auth.SignOut(ctx); err != nil {
+	if len(scopes) > 0 { // the present token is valid but has too few
+		var err error
+		if auth, err = g.stepUp(scopes); err != nil {
 			return err
 		}
+		defer func() { _ = auth.Close() }()
 	}
-	if err := g.auth.SignIn(ctx); err != nil {
+	if err := auth.SignIn(ctx); err != nil {
 		err = signin.Failure(err)
 		g.setState(Needed, err)
 		return err
@@ -286,11 +291,39 @@ func (g *grant) requireSignIn(scope string) {
 	}
 }
 
-// allScopes returns the scopes of a sign-in, with those that refused calls need.
-func (g *grant) allScopes(scope string) string {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	all := append(strings.Fields(scope), g.scopes...)
-	slices.Sort(all)
-	return strings.Join(slices.Compact(all), " ")
+// stepUp returns a transport that signs in for these scopes, too. The present token stays until there is another one in
+// the store, where g.auth looks when the server refuses the present one.
+func (g *grant) stepUp(scopes []string) (*oauth.Transport, error) {
+	own, file, http := *g.server, config.OAuth{}, *g.server.Transport.(*mcpclient.HTTP)
+	if own.OAuth != nil {
+		file = *own.OAuth
+	}
+	file.Scopes = slices.Concat(file.Scopes, scopes)
+	slices.Sort(file.Scopes)
+	file.Scopes = slices.Compact(file.Scopes)
+	own.OAuth, own.Transport = &file, &http
+	return g.authorize(&own, tokenless{g.access.opts.Store})
+}
+
+// tokenless is a store in which one cannot see tokens, but which keeps them.
+type tokenless struct{ oauth.Store }
+
+func (s tokenless) Load(ctx context.Context, key oauth.Key) ([]byte, error) {
+	if key.Resource != "" {
+		return nil, nil
+	}
+	return s.Store.Load(ctx, key)
+}
+
+func (s tokenless) Update(ctx context.Context, key oauth.Key, change func(context.Context, []byte) ([]byte, error)) error {
+	return s.Store.Update(ctx, key, func(ctx context.Context, old []byte) ([]byte, error) {
+		if key.Resource == "" {
+			return change(ctx, old)
+		}
+		value, err := change(ctx, nil)
+		if value == nil {
+			value = old
+		}
+		return value, err
+	})
 }

@@ -41,12 +41,8 @@ func (r *reception) receive(ctx context.Context, address string) (url.Values, er
 		r.grant.requireSignIn(query.Get("scope"))
 		return nil, &mcp.SignInError{URL: r.grant.access.opts.Callback}
 	}
-	if scope := r.grant.allScopes(query.Get("scope")); scope != "" {
-		query.Set("scope", scope)
-		u.RawQuery = query.Encode()
-	}
 	access, state := r.grant.access, query.Get("state")
-	if !access.setAddress(r, u.String(), state) {
+	if !access.setAddress(r, address, state) {
 		return nil, ErrNoSignIn
 	}
 	defer func() {
