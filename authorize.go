@@ -13,7 +13,7 @@ import (
 )
 
 // authorize gives each remote server of a file an HTTP client that signs in.
-func (h *Host) authorize(file []config.Server) {
+func (h *Host) authorize(ctx context.Context, file []config.Server) {
 	var storeErr error
 	store := h.options.Tokens
 	if store == nil {
@@ -38,7 +38,7 @@ func (h *Host) authorize(file []config.Server) {
 		}
 	}
 	if t := h.options.Terminal; t != nil && storeErr != nil && len(h.signIns) > 0 {
-		t.note("a sign-in lasts until the end of the program only: %v", storeErr)
+		t.note(ctx, "a sign-in lasts until the end of the program only: %v", storeErr)
 	}
 }
 
@@ -76,6 +76,11 @@ func (h *Host) signIn(ctx context.Context, t *Terminal) (late []string) {
 // signInLate waits until a server is connected or has failed, and then asks the person to sign in to it if it needs that.
 func (h *Host) signInLate(t *Terminal, name string) {
 	_ = h.tools.Refresh(h.life, name) // the status has the error
+	end, err := t.begin(h.life)       // the time for a sign-in begins after the question that is being asked
+	if err != nil {
+		return
+	}
+	end()
 	for _, s := range h.tools.Servers() {
 		if s.Name == name {
 			h.signInTo(h.life, t, s)
@@ -93,7 +98,7 @@ func (h *Host) signInTo(ctx context.Context, t *Terminal, s adapter.ServerStatus
 		err = h.tools.Refresh(ctx, s.Name)
 	}
 	if err != nil && h.life.Err() == nil {
-		t.note("sign in to %s: %v", s.Name, signin.Failure(err))
+		t.note(ctx, "sign in to %s: %v", s.Name, signin.Failure(err))
 	}
 }
 

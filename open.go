@@ -66,7 +66,8 @@ type Host struct {
 //
 // ctx bounds only the opening. After the inputs of the file, Open waits until each server is ready
 // or has failed (ConnectTimeout of Toolset.Policy), or as Toolset.OpenWait says, and then for the
-// person to sign in, one server after the other.
+// person to sign in, one server after the other. If Open did not wait for a server that requires a
+// sign-in, the person is asked once the server has answered, while the host is open.
 //
 // A remote server without an Authorization header may require a sign-in. Open uses a stored token, or asks the person
 // at the terminal to sign in. The caller closes the host, after which its tools and agents cannot call servers.
@@ -90,7 +91,7 @@ func Open(ctx context.Context, file string, opts *Options) (*Host, error) {
 	}
 	if t := h.options.Terminal; t != nil {
 		late := h.signIn(ctx, t)
-		t.showProblems(h.Problems())
+		t.showProblems(ctx, h.Problems())
 		for _, name := range late { // after the notes, which would wait for the end of a question
 			h.late.Go(func() { h.signInLate(t, name) })
 		}
@@ -100,7 +101,7 @@ func Open(ctx context.Context, file string, opts *Options) (*Host, error) {
 
 // connect opens the servers of a file.
 func (h *Host) connect(ctx context.Context, file []config.Server) error {
-	h.authorize(file)
+	h.authorize(ctx, file)
 	servers, left := adapter.FromConfig(file)
 	h.left = left
 	var err error

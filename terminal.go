@@ -72,21 +72,25 @@ func (t *Terminal) out() io.Writer {
 	return t.Out
 }
 
-// note shows a line. It escapes the values, which may be texts of a server.
-func (t *Terminal) note(format string, args ...any) {
-	end, _ := t.begin(context.Background()) // not amid a question; this context does not end
+// note shows a line, after the question that is being asked, unless ctx ends first. It escapes the values, which may be
+// texts of a server.
+func (t *Terminal) note(ctx context.Context, format string, args ...any) {
+	end, err := t.begin(ctx)
+	if err != nil {
+		return
+	}
 	defer end()
 	fmt.Fprintln(t.out(), hosttext.Line(fmt.Sprintf(format, args...), maxShown))
 }
 
 // showProblems shows the result of [Host.Problems].
-func (t *Terminal) showProblems(left []adapter.ServerStatus) {
+func (t *Terminal) showProblems(ctx context.Context, left []adapter.ServerStatus) {
 	for _, s := range left {
 		if s.Err != nil {
-			t.note("left out: %v", s.Err)
+			t.note(ctx, "left out: %v", s.Err)
 		}
 		for _, name := range s.Unmatched {
-			t.note("server %q has no tool %q, which the file allows or leaves out", s.Name, name)
+			t.note(ctx, "server %q has no tool %q, which the file allows or leaves out", s.Name, name)
 		}
 	}
 }

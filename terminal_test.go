@@ -116,6 +116,7 @@ func TestQuestionThatWaitsForAnother(t *testing.T) {
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, over)
 		defer cancel()
 		check.Is(t, check.Err(you.ReadLine(ctx, "second:")), over, "the cause of the end")
+		you.note(ctx, "not shown") // so that Close of a host need not wait for a line
 		_, _ = io.WriteString(typed, "a line\n")
 		check.NoError(t, <-first)
 	})
