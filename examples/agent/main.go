@@ -3,7 +3,7 @@
 //
 //	OPENAI_MODEL=gpt-5 go run ./examples/agent mcp.json
 //
-// OPENAI_API_KEY is the key; OPENAI_BASE_URL names another host than OpenAI. Use ANTHROPIC_MODEL
+// OPENAI_API_KEY is the key; OPENAI_BASE_URL names another provider than OpenAI. Use ANTHROPIC_MODEL
 // and ANTHROPIC_API_KEY for Claude.
 package main
 

@@ -3,7 +3,7 @@
 //
 //	OPENAI_MODEL=gpt-5 go run ./examples/page mcp.json
 //
-// OPENAI_API_KEY is the key; OPENAI_BASE_URL names another host than OpenAI. Runs end with the program, unless you use
+// OPENAI_API_KEY is the key; OPENAI_BASE_URL names another provider than OpenAI. Runs end with the program, unless you use
 // a store of agent/filestore or agent/sqlstore. "mcpchain serve" is a page with users, forms and views.
 package main
 

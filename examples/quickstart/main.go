@@ -3,7 +3,7 @@
 //
 //	OPENAI_MODEL=gpt-5 go run ./examples/quickstart
 //
-// OPENAI_API_KEY is the key; OPENAI_BASE_URL names another host than OpenAI.
+// OPENAI_API_KEY is the key; OPENAI_BASE_URL names another provider than OpenAI.
 package main
 
 import (

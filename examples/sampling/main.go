@@ -4,7 +4,7 @@
 //
 //	OPENAI_MODEL=gpt-5 go run ./examples/sampling README.md docs/architecture.md
 //
-// OPENAI_API_KEY is the key; OPENAI_BASE_URL names another host than OpenAI.
+// OPENAI_API_KEY is the key; OPENAI_BASE_URL names another provider than OpenAI.
 package main
 
 import (
@@ -45,8 +45,7 @@ func main() {
 
 // summarize asks the server to summarise files and prints the result.
 func summarize(ctx context.Context, files []string, in io.Reader, out io.Writer) error {
-	you := &person{terminal: &mcpchain.Terminal{In: in, Out: out}, decided: map[string]error{}}
-	sampler, err := newSampler(you, out)
+	sampler, err := newSampler(newPerson(&mcpchain.Terminal{In: in, Out: out}), out)
 	if err != nil {
 		return err
 	}

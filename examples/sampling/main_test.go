@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -13,8 +14,12 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 
+	"github.com/mcpchain/mcpchain"
 	"github.com/mcpchain/mcpchain/internal/check"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/sampling"
 )
 
 // TestMain makes the test binary the program, client and server.
@@ -114,4 +119,23 @@ func TestSummaries(t *testing.T) {
 			check.Same(t, "instructions of the host", h.systems, tt.systems)
 		})
 	}
+}
+
+// TestWaitingRequests has two requests at once: what is decided for all is decided for the one that waits, too.
+func TestWaitingRequests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in, typed := io.Pipe()
+		var screen strings.Builder
+		p := newPerson(&mcpchain.Terminal{In: in, Out: &screen})
+		var reviews sync.WaitGroup
+		for range 2 {
+			reviews.Go(func() {
+				r := &sampling.Request{Server: "one", Params: &mcp.CreateMessageParams{}}
+				check.NoError(t, p.reviewRequest(t.Context(), r))
+			})
+		}
+		_, _ = io.WriteString(typed, "?\na\n")
+		reviews.Wait()
+		check.Equal(t, "requests shown", strings.Count(screen.String(), "The server one asks"), 1)
+	})
 }

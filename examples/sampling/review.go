@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 
 	"github.com/mcpchain/mcpchain"
 	"github.com/mcpchain/mcpchain/hosttext"
@@ -12,19 +11,38 @@ import (
 	"github.com/mcpchain/mcpchain/sampling"
 )
 
-// person reviews the server's requests and the replies. The terminal asks one question at a time.
+// person reviews the server's requests and the replies.
 type person struct {
 	terminal *mcpchain.Terminal
 
-	mu      sync.Mutex       // guards the field below
-	decided map[string]error // decisions for all requests of a server; nil allows them
+	turn    chan struct{}    // has a token during a review: one at a time, so that it is clear what an answer is for
+	decided map[string]error // decisions for all requests of a server, for who has the turn; nil allows them
+}
+
+func newPerson(terminal *mcpchain.Terminal) *person {
+	return &person{terminal, make(chan struct{}, 1), map[string]error{}}
+}
+
+// begin waits for the turn, which lasts until the caller calls end.
+func (p *person) begin(ctx context.Context) (end func(), err error) {
+	select {
+	case p.turn <- struct{}{}:
+		return func() { <-p.turn }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 var errRefused = errors.New("the person refused")
 
 // reviewRequest shows a request. The person may allow or refuse it, once or always, or add an instruction.
 func (p *person) reviewRequest(ctx context.Context, r *sampling.Request) error {
-	if decision, ok := p.decision(r.Server); ok {
+	end, err := p.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
+	if decision, ok := p.decided[r.Server]; ok {
 		return decision
 	}
 	question := fmt.Sprintf("The server %s asks %s for up to %d tokens:\n%s\nLet it? [y]es, [a]lways, [n]o, ne[v]er, [i]nstruct:",
@@ -40,9 +58,11 @@ func (p *person) reviewRequest(ctx context.Context, r *sampling.Request) error {
 		case "n":
 			return errRefused
 		case "a":
-			return p.decide(r.Server, nil)
+			p.decided[r.Server] = nil
+			return nil
 		case "v":
-			return p.decide(r.Server, errRefused)
+			p.decided[r.Server] = errRefused
+			return errRefused
 		case "i":
 			instruction, err := p.terminal.ReadLine(ctx, "Your instruction:")
 			if err != nil {
@@ -55,24 +75,13 @@ func (p *person) reviewRequest(ctx context.Context, r *sampling.Request) error {
 	}
 }
 
-// decision returns what the person has decided for all requests of a server.
-func (p *person) decision(server string) (decision error, ok bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	decision, ok = p.decided[server]
-	return decision, ok
-}
-
-// decide keeps and returns a decision for all requests of a server.
-func (p *person) decide(server string, decision error) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.decided[server] = decision
-	return decision
-}
-
 // reviewReply shows a reply before the server sees it.
 func (p *person) reviewReply(ctx context.Context, r *sampling.Request, reply *mcp.CreateMessageResult) error {
+	end, err := p.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
 	choice, err := p.terminal.ReadLine(ctx, fmt.Sprintf("%s would get this reply:\n%s\nLet it? [y]es, [n]o:",
 		r.Server, hosttext.Indent(hosttext.SamplingReply(reply))))
 	if err == nil && choice != "y" {
