@@ -23,7 +23,8 @@ const (
 )
 
 // Keys encrypt with AES-256-GCM. Each run has keys of its own, which are derived from the secret, so one
-// secret is good for any number of runs with up to 2^32 records each. Keys may be used concurrently.
+// secret is good for any number of runs with up to 2^32 records each. Keys may be used concurrently. [NewKeys] makes
+// them; to encrypt with the zero Keys panics.
 type Keys struct {
 	current string
 	secrets map[string][]byte
@@ -143,6 +144,9 @@ func (k *Keys) forRun(run run.Key) *runKeys { return &runKeys{k, run, map[string
 func (k *runKeys) derive(secret string) *subkeys {
 	if d := k.derived[secret]; d != nil {
 		return d
+	}
+	if k.secrets[secret] == nil {
+		panic("record: Keys have no secret: make them with NewKeys")
 	}
 	info := frame("mcpchain run", k.run.Tenant, k.run.ID)
 	key, err := hkdf.Key(sha256.New, k.secrets[secret], nil, string(info), 32+32+markSize)

@@ -47,6 +47,8 @@ func TestNewKeys(t *testing.T) {
 	} {
 		check.Text(t, check.Err(record.NewKeys("a", secrets)), want)
 	}
+	defer func() { check.Contains(t, "panic of the zero Keys", fmt.Sprint(recover()), "make them with NewKeys") }()
+	_, _ = new(record.Keys).Seal(run.Key{ID: "1"}, nil)
 }
 
 // TestSecretsAreNotPrinted formats keys.
