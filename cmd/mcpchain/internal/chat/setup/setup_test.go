@@ -19,7 +19,7 @@ import (
 
 const project = `{"mcpServers": {
 	"files": {"command": "files-server", "args": ["${HOME}", "two words\u001b[2J", "--api-key=sk-1", "--token", "sk-2",
-		"-ccredential.helper=!x", "-e", "MY_TOKEN=sk-6", "--header", "Authorization: Bearer sk-7", "--header=X-Key: sk-8", "--env=B_KEY=sk-9"],
+		"-ccredential.helper=!x", "-e", "MY_TOKEN=sk-6", "--header", "Authorization: Bearer sk-7", "--header=X-Key: sk-8", "--env=B_KEY=sk-9", "-H", "Authorization:Bearer sk-10", "auth.example/files:1"],
 		"cwd": "/srv", "env": {"LD_PRELOAD": "x", "API_KEY": "sk-3${KEY}"}},
 	"remote": {"url": "https://u:sk-4@example.com/mcp?key=${KEY}&api_key=sk-5", "headers": {"X-Key": "Bearer ${KEY}"}},
 	"off": {"command": "x", "disabled": true}}}`
@@ -49,7 +49,7 @@ func TestTrust(t *testing.T) {
 	s := typist.New(t, "no")
 	find(s, "")
 	s.Check(t, "The file "+p.Project+` belongs to this folder. It names:
-  files: starts files-server ${HOME} "two words\x1b[2J" --api-key=… --token … -ccredential.helper=!x -e MY_TOKEN=… --header "Authorization: …" "--header=X-Key: …" --env=B_KEY=…
+  files: starts files-server ${HOME} "two words\x1b[2J" --api-key=… --token … -ccredential.helper=!x -e MY_TOKEN=… --header "Authorization: …" "--header=X-Key: …" --env=B_KEY=… -H Authorization:… auth.example/files:1
     in the folder /srv
     with LD_PRELOAD=x
     with API_KEY=…${KEY}

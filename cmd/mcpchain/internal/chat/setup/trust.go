@@ -206,7 +206,7 @@ var (
 	command = regexp.MustCompile("^(\\.{0,2}|~)/|[\\s!|;&<>`$()]")
 
 	// pair matches a word with a name and a value: an option, a variable or a header.
-	pair = regexp.MustCompile(`^([^=:\s]+)(=|: +)(.*)$`)
+	pair = regexp.MustCompile(`^([^=:\s]+(?:=|: +)|[\w-]+:)(.*)$`)
 )
 
 // redactValue redacts a value that may be a secret, unless it may be a command instead: a program may run what an option or a
@@ -274,9 +274,9 @@ func redactPair(word string) string {
 	case m == nil:
 		return word
 	case secretName.MatchString(m[1]):
-		return m[1] + m[2] + redactValue(m[3])
+		return m[1] + redactValue(m[2])
 	case strings.HasPrefix(word, "-"):
-		return m[1] + m[2] + redactPair(m[3])
+		return m[1] + redactPair(m[2])
 	}
 	return word
 }
