@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"maps"
 	"math"
+	"reflect"
 	"slices"
 	"sync"
 	"time"
@@ -69,6 +70,9 @@ func Recover(ctx context.Context, store record.Store, agents []*Agent, opts *Rec
 	}
 	if err := nilError("store", store); err != nil {
 		return fmt.Errorf("recover: %w", err)
+	}
+	if !reflect.ValueOf(store).Comparable() {
+		return fmt.Errorf("recover: store is a %T, which cannot be compared with those of the agents: use a pointer", store)
 	}
 	named := map[string]*Agent{}
 	for i, a := range agents {

@@ -350,6 +350,13 @@ func TestRecoverRefusesAgents(t *testing.T) {
 	check.Text(t, agent.Recover(t.Context(), nil, unkept, &agent.RecoverOptions{UntilIdle: true}), "recover: store is nil")
 	check.Text(t, agent.Recover(t.Context(), (*emptyLogs)(nil), nil, &agent.RecoverOptions{UntilIdle: true}),
 		"recover: store is a nil *agent_test.emptyLogs")
+	type byValue struct {
+		record.Store
+		settings map[string]string
+	}
+	valued := byValue{store, nil}
+	holder := newAgent(t, play(), &agent.Options{Durable: agent.Durable{Store: valued}})
+	check.Text(t, agent.Recover(t.Context(), valued, []*agent.Agent{holder}, &agent.RecoverOptions{UntilIdle: true}), "byValue, which cannot be compared")
 }
 
 // A run that cannot be read holds up no other one, and is logged once.
