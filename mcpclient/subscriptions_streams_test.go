@@ -210,13 +210,17 @@ func TestStandaloneStreamMissedSomething(t *testing.T) {
 	}
 }
 
-// The stream is opened again once the token is renewed that the server refused meanwhile. If it is refused for good,
-// subscriptions learn that they miss changes.
+// The stream is opened again once the token is renewed that the server refused meanwhile. Its source is told once, as it may ask
+// a person. If the stream is refused for good, subscriptions learn that they miss changes.
 func TestStandaloneStreamRefused(t *testing.T) {
 	for status, opened := range map[int]int32{http.StatusUnauthorized: 2, http.StatusBadRequest: 1} {
 		bubble(t, fmt.Sprint(status), func(t *testing.T) {
 			cut, token := make(chan struct{}), new(transport.Bearer)
-			var streams atomic.Int32
+			var streams, refusals atomic.Int32
+			token.Refused = func(context.Context, *transport.Refusal) error {
+				refusals.Add(1)
+				return errors.New("declined")
+			}
 			s := httpServer(t, func(w http.ResponseWriter, r *http.Request, _ message) {
 				if streams.Load() > 0 && r.Header.Get("Authorization") != "Bearer renewed" {
 					w.WriteHeader(status)
@@ -233,6 +237,7 @@ func TestStandaloneStreamRefused(t *testing.T) {
 			check.Must(t, token.Renew("renewed"))
 			time.Sleep(time.Minute)
 			check.Equal(t, "opened streams", streams.Load(), opened)
+			check.Equal(t, "refusals", refusals.Load(), opened-1)
 			wantChanges(t, sub, stale)
 		})
 	}

@@ -31,6 +31,9 @@ type eventStream struct {
 	openedAt    time.Time     // when the last connection was opened
 	failures    int           // consecutive attempts that were refused, or soon ended and brought nothing
 	polling     bool          // the first connection is resumed as soon as the server allows
+
+	token   transport.Token // the token of the last attempt
+	refused bool            // the server does not take it: the next attempt waits for another
 }
 
 const (
@@ -44,6 +47,8 @@ const (
 var errLost = errors.New("answer to the request did not come")
 
 var errNoStream = errors.New("response is not an event stream")
+
+var errSameToken = errors.New("the server has refused the token")
 
 // exchange reads the response to a request until deliver is satisfied; x drains the rest. A legacy
 // stream that ends before that, but after an event with an id, is resumed where it ended. The error
@@ -186,6 +191,10 @@ func (s *eventStream) open(ctx context.Context) (io.ReadCloser, error) {
 	s.connections++
 	s.failures++
 	s.retryAfter = 0
+	if s.refused && !s.hasOtherToken(ctx) {
+		return nil, errSameToken
+	}
+	s.refused = false
 	m := &message{sent: new(wire.Message), header: s.header, bound: true, session: s.session}
 	if s.lastID != "" {
 		m.header = maps.Clone(s.header)
@@ -195,6 +204,7 @@ func (s *eventStream) open(ctx context.Context) (io.ReadCloser, error) {
 		m.header["Last-Event-Id"] = []string{s.lastID}
 	}
 	resp, err := s.conn.do(ctx, http.MethodGet, m)
+	s.token = m.token
 	if err != nil {
 		return nil, err
 	}
@@ -210,6 +220,13 @@ func (s *eventStream) open(ctx context.Context) (io.ReadCloser, error) {
 	}
 	return nil, fmt.Errorf("%w: GET %s: HTTP status %d, content type %q",
 		errNoStream, s.conn.safeURL(), resp.StatusCode, s.conn.safeContentType(resp))
+}
+
+// hasOtherToken reports whether the source has another token now than the last one of the stream, and for the same user in a
+// session.
+func (s *eventStream) hasOtherToken(ctx context.Context) bool {
+	t, err := s.conn.requestToken(ctx, nil)
+	return err == nil && t != s.token && (s.session == nil || t.Owner == s.token.Owner)
 }
 
 // RetryAfter returns the Retry-After of a temporary refusal of a stream, with the bound of a
