@@ -486,6 +486,29 @@ func TestTokenIsRefusedOnce(t *testing.T) {
 	}
 }
 
+// A call of Refused has no result for the token that a program sets meanwhile: a request that waits for it is repeated with
+// that, and the server may refuse that, too.
+func TestTokenChangesDuringRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := bearer("one")
+		b.Refused = func(_ context.Context, r *transport.Refusal) error {
+			time.Sleep(time.Second)
+			return errors.New(r.Token + " declined")
+		}
+		refuse := func(token string) error {
+			return check.Err(b.Token(t.Context(), &transport.Refusal{Token: token, Status: http.StatusUnauthorized}))
+		}
+		first := background(func() error { return refuse("one") })
+		synctest.Wait()
+		waiting := background(func() error { return refuse("one") })
+		synctest.Wait()
+		check.Must(t, b.ChangeUser("two"))
+		check.Text(t, refuse("two"), "two declined")
+		check.Text(t, <-first, "one declined")
+		check.NoError(t, <-waiting)
+	})
+}
+
 // No error contains a token, even if the source has tokens of many users.
 func TestTokenOfManyUsersIsRedacted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -101,14 +101,19 @@ func (b *Bearer) Token(ctx context.Context, refused *Refusal) (Token, error) {
 // refuse calls Refused, unless the token has changed since the request, or an earlier call, for which
 // refuse waits, has the result.
 func (b *Bearer) refuse(ctx context.Context, r *Refusal) error {
+	var earlier *refusedCall
 	for {
 		b.mu.Lock()
 		if b.token != r.Token {
 			b.mu.Unlock()
 			return nil
 		}
-		before := b.refusing
-		if before == nil {
+		if earlier != nil && earlier.valid && earlier.refusal.isLike(r) {
+			b.mu.Unlock()
+			return earlier.err
+		}
+		earlier = b.refusing
+		if earlier == nil {
 			call := &refusedCall{refusal: r, done: make(chan struct{})}
 			b.refusing = call
 			b.mu.Unlock()
@@ -116,12 +121,9 @@ func (b *Bearer) refuse(ctx context.Context, r *Refusal) error {
 		}
 		b.mu.Unlock()
 		select {
-		case <-before.done:
+		case <-earlier.done:
 		case <-ctx.Done():
 			return ctx.Err()
-		}
-		if before.valid && before.refusal.isLike(r) {
-			return before.err
 		}
 	}
 }
@@ -138,8 +140,8 @@ func (b *Bearer) callRefused(ctx context.Context, c *refusedCall) error {
 	return c.err
 }
 
-// isLike reports whether two requests were refused for the same reason.
+// isLike reports whether the same token was refused for the same reason.
 func (r *Refusal) isLike(other *Refusal) bool {
 	const challenge = "Www-Authenticate"
-	return r.Status == other.Status && slices.Equal(r.Header[challenge], other.Header[challenge])
+	return r.Token == other.Token && r.Status == other.Status && slices.Equal(r.Header[challenge], other.Header[challenge])
 }
