@@ -15,14 +15,15 @@ import (
 
 // request is a request of a call. Stages of the pipeline change it, or send a changed copy.
 type request struct {
-	method   string
-	target   string       // the tool, prompt or resource that the request names
-	params   []byte       // a JSON object without _meta, or nil
-	answers  []byte       // members that answer an input round, each followed by a comma
-	call     mcp.CallInfo // the call that it belongs to; without a Method, that is the request itself
-	task     bool         // the result may be a task, or the request is about one
-	resent   bool         // it was resent in a new session or on a new connection
-	movedEra bool         // it was resent in another era
+	method          string
+	target          string       // the tool, prompt or resource that the request names
+	params          []byte       // a JSON object without _meta, or nil
+	answers         []byte       // members that answer an input round, each followed by a comma
+	call            mcp.CallInfo // the call that it belongs to; without a Method, that is the request itself
+	task            bool         // the result may be a task, or the request is about one
+	resent          bool         // it was resent in a new session or on a new connection
+	revisionRetried bool         // it was resent after the server refused its revision
+	movedEra        bool         // it was resent in another era
 
 	era     era     // the era to use; nil: the current one
 	sentEra *eraBox // the era in which it was sent

@@ -319,6 +319,34 @@ func TestRolledBackFromAForcedRevision(t *testing.T) {
 	})
 }
 
+// One of several instances may refuse a revision that it lists: the request is sent once more,
+// even a tool call, because it has not run. If the server keeps refusing, the call fails.
+func TestRefusedRevisionThatIsSpoken(t *testing.T) {
+	for supported, test := range map[string]struct{ refusals, asked, ran int }{
+		`["2026-07-28"]`:              {1, 2, 1},
+		`["2026-07-28","2025-11-25"]`: {5, 2, 0},
+		`["2031-01-01"]`:              {5, 1, 0},
+	} {
+		t.Run(supported, func(t *testing.T) {
+			withChangingServer(t, mcp.Revision20260728, mcpclient.Options{}, func(t *testing.T, c *mcpclient.Client, a *changingServer) {
+				left := test.refusals
+				a.on("tools/call", func(w http.ResponseWriter, _ *http.Request, m message) bool {
+					if left--; left >= 0 {
+						a.answer(w, http.StatusBadRequest, "%s", refusal(m, `-32022,"message":"v","data":{"supported":`+supported+`}`))
+					}
+					return left >= 0
+				})
+				err := check.Err(c.CallTool(t.Context(), "a", nil))
+				asked, ran := a.seen("tools/call")
+				check.Same(t, "requests and tool calls", []int{asked, ran}, []int{test.asked, test.ran})
+				if test.ran == 0 {
+					wantCode(t, err, mcp.CodeUnsupportedRevision)
+				}
+			})
+		})
+	}
+}
+
 // While a server is probed, its era is unknown: the server below refuses the probe, and stays modern. What the
 // client does meanwhile belongs to the modern era.
 func TestUseDuringAProbe(t *testing.T) {

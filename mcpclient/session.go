@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -87,6 +88,10 @@ func (s *sessions) resend(ctx context.Context, r *request, err error, resends in
 	if wraps[*wire.OwnerError](err) {
 		return s.beginIfOtherOwner(ctx, err, resends)
 	}
+	if !r.revisionRetried && s.isSpuriousRefusal(err) {
+		r.revisionRetried = true // only once: a server that keeps refusing what it lists is broken
+		return true, nil
+	}
 	id, lost := lostSessionID(err)
 	if !lost {
 		return s.resendInOtherEra(ctx, r, err)
@@ -168,6 +173,14 @@ func (s *sessions) isLost() bool {
 	defer s.mu.Unlock()
 	s.renewing = s.unfinished.Load() || s.lost != "" && s.lost == s.link.Load().sessionID()
 	return s.renewing
+}
+
+// isSpuriousRefusal reports whether err refuses the current revision but lists it, as one of several instances may do
+// during an update: "The client SHOULD select a mutually supported version from the supported list and retry the request" (2026-07-28).
+func (p *peer) isSpuriousRefusal(err error) bool {
+	named, refused := namedRevisions(err)
+	revision := p.current().name()
+	return refused && isModern(revision) && slices.Contains(named, revision)
 }
 
 // awaitReconnect waits for the next connection after a request has failed with err, and reports
