@@ -94,6 +94,7 @@ func TestContradictions(t *testing.T) {
 		{"sending what is a task", tasked, &ledger.Intent{Call: "1"}, `call "1" is "task"`},
 		{"sending in a run that waits", with(ready, &ledger.Suspended{}), &ledger.Intent{Call: "1"}, "waiting"},
 		{"a round of a call that was not sent", ready, &ledger.Paused{Call: "1"}, `call "1" is "ready"`},
+		{"a round without content", sent, &ledger.Paused{Call: "1"}, "no round"},
 		{"a task of a call that was not sent", ready, &ledger.Detached{Call: "1"}, `call "1" is "ready"`},
 		{"a second outcome", done, &ledger.Outcome{Call: "1", Result: result("1")}, "done already"},
 		{"the result of another call", sent, &ledger.Outcome{Call: "1", Result: result("2")}, `of call "2"`},

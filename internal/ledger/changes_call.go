@@ -97,6 +97,9 @@ func (c *Paused) apply(s *State, _ time.Time) error {
 	if err != nil {
 		return err
 	}
+	if len(c.Round) == 0 {
+		return fmt.Errorf("call %q waits for input with no round", c.Call)
+	}
 	call.At, call.Round, call.Replies, call.Reviews = CallInRound, c.Round, maps.Clone(c.Replies), nil
 	return nil
 }
