@@ -51,7 +51,11 @@ func TestAppToolsAreHiddenFromModels(t *testing.T) {
 	want := []string{"both_tool", "model_tool", "plain"}
 	wantTools(t, ts, want...)
 	s := ts.Servers()[0]
-	check.Same(t, "tools of the server", serverNames(s.Tools), want)
+	var named []string
+	for _, tool := range s.Tools {
+		named = append(named, tool.Definition().Name)
+	}
+	check.Same(t, "tools of the server", named, want)
 	var forViews []string
 	for _, tool := range ts.ViewAccess("p", "").Tools() {
 		forViews = append(forViews, tool.Name)
@@ -83,14 +87,6 @@ func openView(t *testing.T, ctx context.Context, ts *Toolset) (tell func(message
 		`"protocolVersion":"2026-01-26"`)
 	tell(`{"jsonrpc":"2.0","method":"ui/notifications/initialized"}`, "")
 	return tell
-}
-
-func serverNames(all []*Tool) []string {
-	var names []string
-	for _, tool := range all {
-		names = append(names, tool.Definition().Name)
-	}
-	return names
 }
 
 // A tool that is hidden from models does not affect the names of others.
