@@ -245,23 +245,18 @@ func TestToolsAreWrittenForTheModel(t *testing.T) {
 			for _, d := range tools.Catalog(tt.want).Definitions() {
 				want[d.Function.Name] = decode(t, jsonOf(d.Function.Parameters))
 			}
-			check.Same(t, "schemas", schemasOf(tt.wire.Requests[len(tt.wire.Requests)-1]), want)
+			got := map[string]any{}
+			for _, tool := range tt.wire.Requests[len(tt.wire.Requests)-1]["tools"].([]any) {
+				tool := tool.(map[string]any)
+				if function, ok := tool["function"].(map[string]any); ok {
+					got[function["name"].(string)] = function["parameters"]
+				} else {
+					got[tool["name"].(string)] = tool["input_schema"]
+				}
+			}
+			check.Same(t, "schemas", got, want)
 		})
 	}
-}
-
-// schemasOf are the schemas of tools in a request, by the names of the tools.
-func schemasOf(request map[string]any) map[string]any {
-	out := map[string]any{}
-	for _, tool := range request["tools"].([]any) {
-		tool := tool.(map[string]any)
-		if function, ok := tool["function"].(map[string]any); ok {
-			out[function["name"].(string)] = function["parameters"]
-		} else {
-			out[tool["name"].(string)] = tool["input_schema"]
-		}
-	}
-	return out
 }
 
 func TestUnknownProfile(t *testing.T) {

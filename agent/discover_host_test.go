@@ -250,23 +250,20 @@ func TestDefinitionsOfManyTools(t *testing.T) {
 		about := fmt.Sprintf("Reads the pressure at valve %d of the plant. %s", i, strings.Repeat("It tells the time of the reading, its unit and how far it can be trusted. ", 8))
 		all = append(all, function(task{fmt.Sprintf("a-server-of-valves-%d", i/8), fmt.Sprint("read_valve_", i), about}, new([]string)))
 	}
+	var definitions []model.Tool
+	for _, d := range adapter.Merge(all...).Catalog(profile.OpenAI).Definitions() {
+		definitions = append(definitions, model.Tool{Name: d.Function.Name, Description: d.Function.Description, Schema: d.Function.Parameters.(json.RawMessage)})
+	}
 	for _, info := range []model.Info{{}, {Provider: "anthropic", ToolsFirst: true}} {
 		m := play(says("done")).as(info)
 		mustRun(t, newAgent(t, m, &agent.Options{Tools: all}), human("go"))
 		q := m.prompts()[0].Request
-		before := model.Tokens(&model.Request{Tools: definitionsOf(all)}, &info)
+		before := model.Tokens(&model.Request{Tools: definitions}, &info)
 		got := model.Tokens(&model.Request{System: q.System, Tools: q.Tools}, &info)
 		t.Logf("%+v: %d tokens instead of %d", info, got, before)
 		within(t, "tokens", got, 1, 3_000)
 		within(t, "tokens of all", before, 50_000, 1<<30)
 	}
-}
-
-func definitionsOf(all []adapter.Source) (out []model.Tool) {
-	for _, d := range adapter.Merge(all...).Catalog(profile.OpenAI).Definitions() {
-		out = append(out, model.Tool{Name: d.Function.Name, Description: d.Function.Description, Schema: d.Function.Parameters.(json.RawMessage)})
-	}
-	return out
 }
 
 // errands are tasks in the words of a person, and the tools that do them.

@@ -276,8 +276,9 @@ func askOverHTTP(w http.ResponseWriter, r *http.Request, answers chan string) {
 	}
 }
 
-func slowTool(takes time.Duration) adapter.Source {
-	return adapter.Func("slow", "Waits.", func(ctx context.Context, _ struct{}) (string, error) {
+// slowAgent has a tool that takes a time, as a function of the bubble's clock.
+func slowAgent(t *testing.T, store record.Store, takes time.Duration) *agent.Agent {
+	slow := adapter.Func("slow", "Waits.", func(ctx context.Context, _ struct{}) (string, error) {
 		select {
 		case <-time.After(takes):
 			return "done", nil
@@ -285,12 +286,8 @@ func slowTool(takes time.Duration) adapter.Source {
 			return "", ctx.Err()
 		}
 	}, nil)
-}
-
-// slowAgent has a tool that takes a time, as a function of the bubble's clock.
-func slowAgent(t *testing.T, store record.Store, takes time.Duration) *agent.Agent {
 	m := instant{onInput(uses(toolCall("1", "slow", `{}`)), says("so be it"))}
-	return newAgent(t, m, &agent.Options{Durable: agent.Durable{Store: store, LeaseTTL: 6 * time.Second}, Tools: []adapter.Source{slowTool(takes)}})
+	return newAgent(t, m, &agent.Options{Durable: agent.Durable{Store: store, LeaseTTL: 6 * time.Second}, Tools: []adapter.Source{slow}})
 }
 
 // renewals counts how often the leases of a memory store are renewed, until fails.

@@ -258,13 +258,6 @@ type conventions struct {
 	}
 }
 
-func readModel(t *testing.T) (m conventions) {
-	t.Helper()
-	data := check.Value(os.ReadFile("testdata/conventions.yaml"))(t)
-	check.Must(t, yaml.UnmarshalWithOptions(data, &m, yaml.Strict(), yaml.AllowFieldPrefixes("type")))
-	return m
-}
-
 func attributes(all []attribute.KeyValue) map[string]string {
 	out := map[string]string{}
 	for _, a := range all {
@@ -289,7 +282,8 @@ func compare(t *testing.T, about string, got map[string]string, levels map[strin
 
 // Spans and metrics of a run with everything have the names, kinds, units, buckets and attributes of the conventions.
 func TestConventions(t *testing.T) {
-	m := readModel(t)
+	var m conventions
+	check.Must(t, yaml.UnmarshalWithOptions(check.Value(os.ReadFile("testdata/conventions.yaml"))(t), &m, yaml.Strict(), yaml.AllowFieldPrefixes("type")))
 	r := newRecorder(t, otelagent.Options{Content: true})
 	options := agent.Options{Name: "boss", System: "Be brief."}
 	streaming := model.Info{Name: "m", Provider: "acme"}

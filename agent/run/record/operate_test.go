@@ -162,7 +162,11 @@ func importBesideOthers(t *testing.T) {
 				switch c.Method {
 				case "append", "put", "reply", "release":
 					c.Ctx = context.WithoutCancel(c.Ctx) // a release has 5 s
-					wantHeldForever(t, c.Store, key, c.Method)
+					time.Sleep(365 * 24 * time.Hour)     // nobody continues the run a year after the import was killed
+					check.Is(t, check.Err(c.Store.Acquire(t.Context(), key, record.Holder{})), record.ErrHeld, c.Method)
+					for head := range c.Store.List(t.Context(), record.Query{DueAt: time.Now()}) {
+						t.Errorf("%s: got %+v, want a run that is not due", c.Method, head)
+					}
 					if left == 0 {
 						return errInterrupted
 					}
@@ -248,16 +252,6 @@ func TestDeleteInterruptedImport(t *testing.T) {
 		time.Sleep(25 * time.Hour)
 		wantDeleted(t, into, record.Query{}, 1)
 	})
-}
-
-// wantHeldForever checks that nobody continues a run, a year after its import was killed.
-func wantHeldForever(t *testing.T, store record.Store, key run.Key, before string) {
-	t.Helper()
-	time.Sleep(365 * 24 * time.Hour)
-	check.Is(t, check.Err(store.Acquire(t.Context(), key, record.Holder{})), record.ErrHeld, before)
-	for head := range store.List(t.Context(), record.Query{DueAt: time.Now()}) {
-		t.Errorf("%s: got %+v, want a run that is not due", before, head)
-	}
 }
 
 // TestImportOfSealed imports an encrypted run whose head has another number than its last record,
