@@ -47,11 +47,6 @@ func TestNullToolIsRefused(t *testing.T) {
 	check.Equal(t, "code", wireError(err).Code, mcp.CodeInvalidParams)
 }
 
-// newLife returns a lifecycle with a timeout of a second.
-func newLife(t *testing.T) *lifecycle.Lifecycle {
-	return lifecycle.New(t.Context(), lifecycle.Options{Closed: ErrClosed, Ended: contextError, Timeout: time.Second, Log: slog.New(slog.DiscardHandler)})
-}
-
 // The first answers of a process have less time than those of a server where a person may have to log in.
 func TestConnectTimeoutDefaults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -81,7 +76,8 @@ func TestClockJumps(t *testing.T) {
 	}
 	check.Equal(t, "revision", eras.find(&HTTP{URL: "https://example.com"}), mcp.Revision20251125)
 
-	rounds := inputRounds{gatherer: &gatherer{peer: &peer{life: newLife(t)}}}
+	life := lifecycle.New(t.Context(), lifecycle.Options{Closed: ErrClosed, Ended: contextError, Timeout: time.Second, Log: slog.New(slog.DiscardHandler)})
+	rounds := inputRounds{gatherer: &gatherer{peer: &peer{life: life}}}
 	check.Must(t, rounds.wait(t.Context()))
 	wantSteady(t, "the first time that a call was deferred", rounds.deferred)
 }

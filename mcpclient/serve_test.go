@@ -294,20 +294,15 @@ func TestHandlerOfRootsDeclaresThem(t *testing.T) {
 		for _, handlers := range []map[string]mcpclient.Handler{nil, inMind()} {
 			var sent string
 			opts.Handlers = handlers
-			_ = connectError(t, spying(&sent), opts)
+			transport, conn := mcpclient.Pipe()
+			go func() { // it records the first message and closes the connection
+				raw, _ := conn.Recv()
+				sent = string(raw)
+				_ = conn.Close()
+			}()
+			_ = connectError(t, transport, opts)
 			got := strings.Contains(sent, `"roots":{`)
 			check.That(t, got == (handlers != nil), "%d handlers: got %s, want roots declared: %t", len(handlers), sent, handlers != nil)
 		}
 	}
-}
-
-// spying is a server that records the first message and closes the connection.
-func spying(sent *string) mcpclient.Transport {
-	transport, conn := mcpclient.Pipe()
-	go func() {
-		raw, _ := conn.Recv()
-		*sent = string(raw)
-		_ = conn.Close()
-	}()
-	return transport
 }

@@ -206,16 +206,10 @@ func TestTokenRefusedWhileStreamRestarts(t *testing.T) {
 	})
 }
 
-func withTokenServer(t *testing.T, f func(t *testing.T, c *mcpclient.Client, d *diplomat, token *transport.Bearer)) {
-	withDiplomat(t, 0, func(t *testing.T, c *mcpclient.Client, d *diplomat, token *transport.Bearer) {
-		d.refused, d.slow = "Bearer two", time.Second
-		f(t, c, d, token)
-	})
-}
-
 // Calls that find another user's token wait for one new session. Nothing is sent in a session with the token of another user.
 func TestTokenSetWhileOneIsRefused(t *testing.T) {
-	withTokenServer(t, func(t *testing.T, c *mcpclient.Client, d *diplomat, token *transport.Bearer) {
+	withDiplomat(t, 0, func(t *testing.T, c *mcpclient.Client, d *diplomat, token *transport.Bearer) {
+		d.refused, d.slow = "Bearer two", time.Second
 		_ = token.ChangeUser("two")
 		together(20, func() { wantStatus(t, c.Ping(t.Context()), http.StatusForbidden) })
 		check.Same(t, "two", slices.Compact(d.read()), []string{"initialize Bearer two"})

@@ -101,25 +101,16 @@ func TestSecretsFollowNoRedirect(t *testing.T) {
 	wantUntrusted(t, call(t.Context(), w.transport(w.options())), "redirects a request that carries secrets")
 }
 
-// endless is a body of 1 GiB.
-func endless(sent *int) http.HandlerFunc {
-	return func(rw http.ResponseWriter, _ *http.Request) {
-		rw.Header().Set("Content-Type", "application/json")
-		chunk := []byte(`{"issuer":"` + strings.Repeat("x", 64<<10))
-		for *sent < 1<<30 {
-			n, err := rw.Write(chunk)
-			*sent += n
-			if err != nil {
-				return
-			}
-		}
-	}
-}
-
 func TestDocumentsAreBounded(t *testing.T) {
 	for _, page := range []string{"mcp.test/.well-known/oauth-protected-resource/mcp", "as.test/.well-known/oauth-authorization-server", "as.test/register", "as.test/token"} {
 		w, sent := newWorld(t), 0
-		w.pages[page] = endless(&sent)
+		w.pages[page] = func(rw http.ResponseWriter, _ *http.Request) {
+			rw.Header().Set("Content-Type", "application/json")
+			chunk := []byte(`{"issuer":"` + strings.Repeat("x", 64<<10))
+			for n, err := 0, error(nil); err == nil && sent < 1<<30; sent += n {
+				n, err = rw.Write(chunk)
+			}
+		}
 		wantUntrusted(t, call(t.Context(), w.transport(w.options())), "over 262144 bytes")
 		w.http.Close()
 		check.That(t, sent <= 4*maxDocument, "%s: %d bytes were read", page, sent)
