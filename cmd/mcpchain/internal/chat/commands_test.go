@@ -119,7 +119,7 @@ func TestModelOfAnotherEndpoint(t *testing.T) {
 	path := write(t, "models.json", `{"models":{"far":{"baseUrl":"`+there+`","model":"distant","window":8192},"locked":{"baseUrl":"`+there+`","model":"x","apiKey":"${NO_SUCH_KEY}"},"secret":{"baseUrl":"http://me:secret@127.0.0.1:1/v1","model":"y"}}}`)
 	o := converse(t, "/model far\nhello\n/model\n/model locked\n", "-models", path, "-base-url", here, "-model", "small")
 	o.check(t, "I am distant.\ndistant at "+there+"\n  far (distant at "+there+")\n"+
-		"  locked cannot be used: the key of the model locked: environment variable NO_SUCH_KEY is not set\n  secret (y at http://127.0.0.1:1/v1)\nthe endpoint lists no models\n", 1, "model: distant at "+there+", from", "environment variable NO_SUCH_KEY is not set")
+		"  locked cannot be used: the key of the model locked: environment variable NO_SUCH_KEY is not set\n  secret (y at http://127.0.0.1:1/v1)\nthe models of the endpoint are not known; /model NAME uses any of them\n", 1, "model: distant at "+there+", from", "environment variable NO_SUCH_KEY is not set")
 	check.Equal(t, "models that were asked", fmt.Sprint(asked()), "[distant]")
 }
 

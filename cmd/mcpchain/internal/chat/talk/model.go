@@ -249,7 +249,7 @@ func (c *modelChoice) list(ctx context.Context) {
 		}
 	}
 	if len(names) == 0 {
-		c.screen.List(screen.Faint, "the endpoint lists no models")
+		c.screen.List(screen.Faint, "the models of the endpoint are not known; /model NAME uses any of them")
 	}
 }
 

@@ -189,7 +189,6 @@ func TestMoreScopes(t *testing.T) {
 		messages, err := check.Value(a.grant("Ada", "notes"))(t).toolset().Catalog(profile.Plain).Dispatch(t.Context(), []llms.ToolCall{
 			{ID: "1", FunctionCall: &llms.FunctionCall{Name: tool, Arguments: "{}"}},
 		})
-		t.Logf("%s: %.300v %v", tool, messages, err)
 		if text := fmt.Sprint(messages); err == nil && !strings.Contains(text, tool+" done") {
 			return errors.New(text)
 		}
