@@ -58,6 +58,7 @@ var refusals = map[string]string{
 	"llamacpp": `{"error":{"code":400,"message":"request (PROMPT tokens) exceeds the available context size (WINDOW tokens)","type":"exceed_context_size_error"}}`,
 	"ollama":   `{"error":{"type":"invalid_request_error","message":"{\"error\":{\"code\":400,\"message\":\"request (PROMPT tokens) exceeds the available context size (WINDOW tokens)\"}}"}}`,
 	"vllm":     `{"object":"error","message":"The decoder prompt (length PROMPT) is longer than the maximum model length of WINDOW.","code":400}`,
+	"groq":     `{"error":{"message":"Request too large for model m on tokens per minute (TPM): Limit WINDOW, Requested PROMPT, please reduce.","code":"rate_limit_exceeded"}}`,
 	"openai":   `{"error":{"message":"Your input exceeds the context window of this model.","code":"context_length_exceeded"}}`,
 }
 
@@ -85,7 +86,8 @@ func TestFourTimesTheWindow(t *testing.T) {
 					check.Contains(t, "request", w.asked[len(w.asked)-1], question)
 				}
 				long := strings.Repeat("too long ", theWindow)
-				check.Text(t, check.Err(a.Run(t.Context(), human(long), agent.WithRun(theRun.ID))), "larger window", "a question that is too long")
+				advice := map[bool]string{true: "more tokens per minute", false: "larger window"}[host == "groq"]
+				check.Text(t, check.Err(a.Run(t.Context(), human(long), agent.WithRun(theRun.ID))), advice, "a question that is too long")
 			}
 			last := &agent.Options{Durable: agent.Durable{Store: store}, Tools: []adapter.Source{aLibrary()}}
 			mustRun(t, newAgent(t, at(t, host, "gpt-4.1", w), last), human("last"), agent.WithRun(theRun.ID))
