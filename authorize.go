@@ -43,12 +43,12 @@ func (h *Host) authorize(ctx context.Context, file []config.Server) {
 }
 
 // receiver returns a receiver that asks the person at the terminal to sign in. Without a terminal it refuses, and says
-// what to do, or why there are no stored tokens.
+// what to do.
 func (h *Host) receiver(s *config.Server, storeErr error) oauth.Receiver {
 	t := h.options.Terminal
 	switch {
 	case t == nil && storeErr != nil:
-		return signin.NotNow("its tokens cannot be read: " + storeErr.Error())
+		return signin.NotNow(fmt.Sprintf("make the folder of its tokens usable, and sign in once in a program with a terminal (%v)", storeErr))
 	case t == nil:
 		return signin.NotNow("open the file once in a program with a terminal, and sign in there")
 	}
