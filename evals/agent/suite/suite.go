@@ -70,7 +70,7 @@ type Task struct {
 	ID    string `json:"id"`
 	About string `json:"about,omitempty"`
 
-	Servers []string `json:"servers,omitempty" jsonschema:"labels of the servers that the agent has; by default all"`
+	Servers []string `json:"servers,omitzero" jsonschema:"labels of the servers that the agent has; by default all, [] for none"`
 	Allow   []string `json:"allow,omitempty" jsonschema:"tools that are offered, by default all; * stands for any text"`
 	Deny    []string `json:"deny,omitempty"`
 
@@ -214,7 +214,7 @@ func (s *Suite) checkTask(t *Task) error {
 			return fmt.Errorf("approve %q: %w", a.Tool, err)
 		}
 	}
-	if len(labels) == 0 { // all
+	if labels == nil { // all
 		labels = slices.Sorted(maps.Keys(s.Servers))
 	}
 	if err := s.checkLedger(&t.Expect, labels); err != nil {

@@ -47,6 +47,9 @@ func TestParse(t *testing.T) {
 	check.Require(t, err == nil && *s.Tasks[0].Expect.Answer.Exact == "x", "got %+v, %v", s, err)
 	again := check.Value(Parse([]byte("# the same\n" + good)))(t)
 	check.Equal(t, "hash", again.Hash(), s.Hash())
+	none := check.Value(Parse([]byte(strings.Replace(good, "prompt", "servers: [], prompt", 1))))(t)
+	check.That(t, none.Hash() != s.Hash(), "a task without servers has the hash of one with all")
+	check.NoError(t, check.Err(Parse([]byte("name: a\nservers: {s: {command: [x]}}\ntasks: [{id: t, prompt: p, servers: [], expect: {effects: {}}}]"))), "no servers")
 	for _, bad := range []string{
 		"name: a\ntasks: []",
 		"name: a\ntasks: [{id: t, prompt: p, expcet: {}}]",
