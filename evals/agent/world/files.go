@@ -23,6 +23,9 @@ func files(p *stateFolder, s *suite.Server) ([]tool, error) {
 	if err != nil {
 		return nil, err
 	}
+	p.w.mu.Lock()
+	p.w.roots = append(p.w.roots, root)
+	p.w.mu.Unlock()
 	d := &directory{root}
 	if err := Seed(root, s.Seed); err != nil {
 		return nil, err

@@ -41,8 +41,9 @@ type World struct {
 	dir    string
 	closed chan struct{} // closed by Close
 
-	mu     sync.Mutex // guards ledger, and the state of the servers
+	mu     sync.Mutex // guards the following fields, and the state of the servers
 	ledger []Entry
+	roots  []*os.Root // of the servers files
 }
 
 // New returns the world of a trial in its directory.
@@ -50,8 +51,15 @@ func New(dir string) *World {
 	return &World{dir: dir, closed: make(chan struct{})}
 }
 
-// Close ends waiting calls. It must be called once.
-func (w *World) Close() { close(w.closed) }
+// Close ends waiting calls, and closes the directories of files. It must be called once.
+func (w *World) Close() {
+	close(w.closed)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, root := range w.roots {
+		_ = root.Close() // nothing is written when it is closed
+	}
+}
 
 // Ledger returns the calls that have reached the servers so far.
 func (w *World) Ledger() []Entry {
