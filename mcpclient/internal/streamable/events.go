@@ -32,8 +32,8 @@ type eventStream struct {
 	failures    int           // consecutive attempts that were refused, or soon ended and brought nothing
 	polling     bool          // the first connection is resumed as soon as the server allows
 
-	token   transport.Token // the token of the last attempt
-	refused bool            // the server does not take it: the next attempt waits for another
+	token   transport.Token  // the token of the last attempt
+	refused *transport.Token // the last one that the server refused, or nil
 }
 
 const (
@@ -47,8 +47,6 @@ const (
 var errLost = errors.New("answer to the request did not come")
 
 var errNoStream = errors.New("response is not an event stream")
-
-var errSameToken = errors.New("the server has refused the token")
 
 // exchange reads the response to a request until deliver is satisfied; x drains the rest. A legacy
 // stream that ends before that, but after an event with an id, is resumed where it ended. The error
@@ -191,11 +189,8 @@ func (s *eventStream) open(ctx context.Context) (io.ReadCloser, error) {
 	s.connections++
 	s.failures++
 	s.retryAfter = 0
-	if s.refused && !s.hasOtherToken(ctx) {
-		return nil, errSameToken
-	}
-	s.refused = false
 	m := &message{sent: new(wire.Message), header: s.header, bound: true, session: s.session}
+	m.sourceKnows = s.refused != nil && !s.hasOtherToken(ctx)
 	if s.lastID != "" {
 		m.header = maps.Clone(s.header)
 		if m.header == nil {
@@ -222,11 +217,10 @@ func (s *eventStream) open(ctx context.Context) (io.ReadCloser, error) {
 		errNoStream, s.conn.safeURL(), resp.StatusCode, s.conn.safeContentType(resp))
 }
 
-// hasOtherToken reports whether the source has another token now than the last one of the stream, and for the same user in a
-// session.
+// hasOtherToken reports whether the source has another token now than the refused one, and for the same user in a session.
 func (s *eventStream) hasOtherToken(ctx context.Context) bool {
 	t, err := s.conn.requestToken(ctx, nil)
-	return err == nil && t != s.token && (s.session == nil || t.Owner == s.token.Owner)
+	return err == nil && t != *s.refused && (s.session == nil || t.Owner == s.refused.Owner)
 }
 
 // RetryAfter returns the Retry-After of a temporary refusal of a stream, with the bound of a

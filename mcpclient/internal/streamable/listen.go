@@ -13,8 +13,8 @@ import (
 )
 
 // Listen implements [wire.Exchanger]. The stream is opened again whenever it ends, after growing
-// waits if it soon ends, and after status 401 once the source has another token. Listen returns nil
-// when ctx or the connection ends, and if the server has no such stream.
+// waits if it soon ends, or if its token is refused. Listen returns nil when ctx or the connection
+// ends, and if the server has no such stream.
 func (c *conn) Listen(ctx context.Context, sent *wire.Message, open func(resumed bool), deliver func([]byte)) error {
 	m := newMessage(sent)
 	c.join(m)
@@ -34,7 +34,8 @@ func (c *conn) Listen(ctx context.Context, sent *wire.Message, open func(resumed
 			s.resetIfLasted()
 		case !isPermanent(err) || x.Err() != nil:
 		case refused && status.Status == http.StatusUnauthorized && c.mayRenewToken(err):
-			s.refused = true // telling the source again could ask a person again
+			token := s.token
+			s.refused = &token
 		case refused && status.meansNoStream():
 			return nil
 		default:

@@ -14,6 +14,7 @@ type message struct {
 	header       http.Header // shared: do not modify it
 	awaitsAnswer bool        // it expects an answer
 	bound        bool        // it belongs to its session; otherwise it joins the current one
+	sourceKnows  bool        // that its token was refused: telling it again could ask a person again
 
 	session *session        // the session in which it is sent, or nil
 	token   transport.Token // the token with which it is sent

@@ -44,7 +44,7 @@ func (a *accept) next(level int32) bool {
 // server has refused to look at the message. The caller closes the body of the response.
 func (c *conn) do(ctx context.Context, method string, m *message) (*http.Response, error) {
 	var renewed *transport.Token
-	for asked := false; ; {
+	for asked := m.sourceKnows; ; {
 		c.assignSession(m)
 		if err := c.authorize(ctx, m, renewed); err != nil {
 			return nil, err
