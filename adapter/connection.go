@@ -23,7 +23,7 @@ type server struct {
 	// Guarded by the lock of the roster once the server is in the toolset.
 	err error
 	listing
-	pins          map[string]string      // nil: not pinned; replaced only by the holder of serverState.changing
+	pins          map[string]string      // nil: not pinned; except for a user, replaced only by the holder of serverState.changing
 	uses          int                    // current calls
 	retired       bool                   // close it when uses drops to 0
 	dormant       bool                   // not connected before its first call, see StartLazy

@@ -60,7 +60,8 @@ func (r *roster) withLife(ctx context.Context) (context.Context, context.CancelF
 // current returns the present version of a tool, whose name and connection may differ. The error is an [ErrStale].
 func (r *roster) current(t *Tool) (*Tool, error) { return r.present.Load().find(t) }
 
-// buildLocked names the tools, and replaces the snapshot if they or the servers have changed. A renamed tool is a new value, since callers may hold the old one.
+// buildLocked names the tools, and replaces the snapshot if they or the servers have changed. A renamed tool is a new value,
+// since callers may hold the old one.
 func (r *roster) buildLocked() {
 	names := r.namesLocked()
 	var servers []*serverState
