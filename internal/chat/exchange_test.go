@@ -118,7 +118,7 @@ func redirects(t *testing.T, api, answer string, stranger *host) {
 	for _, status := range []int{301, 302, 303, 307, 308} {
 		for target, want := range map[string]string{
 			"https://stranger.example/v1/x": "redirect to another origin refused: set the base URL to https://stranger.example if you trust it",
-			"/v2/x":                         map[bool]string{true: "redirect that would turn POST into GET refused", false: ""}[status < 307],
+			"https://OWN.example:443/v2/x":  map[bool]string{true: "redirect that would turn POST into GET refused", false: ""}[status < 307],
 		} {
 			first := true
 			own := newHost(t, func(w http.ResponseWriter, r *http.Request) {
@@ -127,6 +127,7 @@ func redirects(t *testing.T, api, answer string, stranger *host) {
 					http.Redirect(w, r, target, status)
 					return
 				}
+				check.That(t, r.Header.Get("Authorization") != "", "%s, %d to %s: no key", api, status, target)
 				answering(answer)(w, r)
 			})
 			hosts := &http.Client{Transport: byHost{"own.example": own.Client(), "stranger.example": stranger.Client()}}
@@ -147,7 +148,7 @@ func redirects(t *testing.T, api, answer string, stranger *host) {
 type byHost map[string]*http.Client
 
 func (b byHost) RoundTrip(r *http.Request) (*http.Response, error) {
-	return b[r.URL.Hostname()].Transport.RoundTrip(r)
+	return b[strings.ToLower(r.URL.Hostname())].Transport.RoundTrip(r)
 }
 
 // A failure is told by its status and its headers, even if its body does not end.

@@ -76,6 +76,9 @@ func sameOrigin(req *http.Request, via []*http.Request) error {
 	case len(via) > maxRedirects:
 		return redirectError(fmt.Sprintf("refused after %d others: set the base URL to that of the API", maxRedirects))
 	}
+	if credentials, ok := via[0].Header["Authorization"]; ok {
+		req.Header["Authorization"] = credentials // net/http drops it if the host is written in another way
+	}
 	return nil
 }
 
