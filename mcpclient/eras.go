@@ -24,7 +24,7 @@ var errEraBound = errors.New("request continues what began in the previous era: 
 // reports whether to send the request again, and otherwise returns the error of the call. "Clients
 // SHOULD cache the result …, re-probing if the cached assumption later fails" (2026-07-28 versioning).
 func (s *sessions) resendInOtherEra(ctx context.Context, r *request, err error) (again bool, _ error) {
-	if r.sentEra == nil || r.movedEra || s.protocol.Revision != "" || s.link.Load().exchange == nil { // without sentEra it was not sent
+	if r.movedEra || s.protocol.Revision != "" || s.link.Load().exchange == nil {
 		return false, err
 	}
 	if r.sentEra == s.era.Load() {
@@ -33,7 +33,7 @@ func (s *sessions) resendInOtherEra(ctx context.Context, r *request, err error) 
 		}
 		needed, hasChanged := func() bool { return s.beginProbe(r.sentEra) }, func() bool { return s.era.Load() != r.sentEra }
 		if probeErr := s.renew(ctx, needed, hasChanged, s.renegotiate); probeErr != nil {
-			return false, fmt.Errorf("%w (and the server could not be greeted again: %w)", err, probeErr)
+			return false, fmt.Errorf("%w (and the server could not be greeted again: %w)", err, &renewalError{probeErr})
 		}
 	}
 	if !s.hasChangedEra(r) {
@@ -45,7 +45,7 @@ func (s *sessions) resendInOtherEra(ctx context.Context, r *request, err error) 
 // hasChangedEra reports whether the server speaks another era now than that of a request, which has
 // not moved yet.
 func (s *sessions) hasChangedEra(r *request) bool {
-	return r.sentEra != nil && !r.movedEra && r.sentEra.has(listenStreams) != s.current().has(listenStreams)
+	return !r.movedEra && r.sentEra.has(listenStreams) != s.current().has(listenStreams)
 }
 
 // beginProbe reports whether to probe a server that was addressed in an era: not if the era has
@@ -84,6 +84,22 @@ func suggestsOtherEra(r *request, err error) bool {
 		return true
 	}
 	return answerStatus == http.StatusBadRequest && !results.OnlyModern(rpc)
+}
+
+// failedAnswer is an error of the server in a response whose HTTP status is a failure.
+type failedAnswer struct {
+	error
+	status int
+}
+
+func (e *failedAnswer) Unwrap() error { return e.error }
+
+// answerStatusOf returns the HTTP status that came with an error of the server, 0 if it says nothing.
+func answerStatusOf(err error) int {
+	if answer, ok := errors.AsType[*failedAnswer](err); ok {
+		return answer.status
+	}
+	return 0
 }
 
 // moveToEra prepares a request that failed with err for the era that the server now speaks, and

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
@@ -32,14 +33,15 @@ var (
 	// [*transport.ProcessError]. The effects of a tool are unknown, unless [Unsent] says otherwise.
 	ErrConnectionLost = errors.New("mcpclient: connection lost")
 
-	// ErrTooManyRounds is the error of a call with more input rounds than [Limits.Rounds], or
-	// that a modern server deferred too long: it only asked to be called again, for 5 min or 32
-	// times. A call [WithManualInput] returns at each deferral instead.
+	// ErrTooManyRounds is the error of a call with more input rounds than [Limits.Rounds], and of
+	// one that a modern server deferred for 5 min or 32 times without asking for input. A call
+	// [WithManualInput] returns at each deferral instead.
 	ErrTooManyRounds = errors.New("mcpclient: too many input rounds")
 )
 
-// ErrUndeclared is the error of a call for which the server declared no capability. The call was
-// not sent; for most of them [Protocol.AllowUndeclared] allows it.
+// ErrUndeclared is the error of a call for which the server declared no capability. The call was not sent;
+// [Protocol.AllowUndeclared] sends it, but not as a task of a legacy tool that does not support tasks. It is
+// also the error of a subscription of which the server accepts nothing.
 var ErrUndeclared = errors.New("mcpclient: the server declared no capability for this")
 
 // undeclaredError is an [ErrUndeclared] that names the capability for people, such as "resources".
@@ -70,13 +72,16 @@ func listRevisions(named []string) string {
 }
 
 // Unsent reports whether err, the error of a call, proves that the server has not accepted it: the
-// connection had ended before or wrote nothing of it, the function of [WithSendCheck] refused it,
-// the server could not be reached, lacks the feature, or refused the sender (HTTP status 401, 403
-// or 429, or an [*mcp.SignInError]). Then the call had no effect and may be made again.
+// connection had ended before or wrote nothing of it, the function of [WithSendCheck] refused it, no
+// session could be started for it, the server lacks the feature, refused the sender (HTTP status 401,
+// 403 or 429, or an [*mcp.SignInError]), or could not be reached. Then the call had no effect and may
+// be made again.
 func Unsent(err error) bool {
 	broken, isBroken := errors.AsType[*transport.BrokenError](err)
+	status, isStatus := errors.AsType[*transport.HTTPError](err)
+	op, isOp := errors.AsType[*net.OpError](err)
 	switch { // in this order: an accepted first request outweighs whatever a later one proves
-	case wraps[*begunError](err):
+	case wraps[*begunError](err), wraps[*renewalError](err):
 		return false
 	case wraps[*unsentError](err):
 		return true
@@ -84,15 +89,10 @@ func Unsent(err error) bool {
 		return false
 	case errors.Is(err, ErrUndeclared), wraps[*mcp.SignInError](err):
 		return true
+	case isStatus && slices.Contains([]int{http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests}, status.Status):
+		return true
 	}
-	if status, ok := errors.AsType[*transport.HTTPError](err); ok {
-		switch status.Status {
-		case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests:
-			return true
-		}
-	}
-	op, ok := errors.AsType[*net.OpError](err)
-	return ok && op.Op == "dial"
+	return isOp && op.Op == "dial"
 }
 
 func wraps[E error](err error) bool {
@@ -110,18 +110,15 @@ type begunError struct{ error }
 
 func (e *begunError) Unwrap() error { return e.error }
 
-// failedAnswer is an error of the server in a response whose HTTP status is a failure.
-type failedAnswer struct {
-	error
-	status int
-}
+// renewalError is the error of a new session, or of a probe of the era, in the error of a message that the server may have
+// accepted before: it proves nothing about that message.
+type renewalError struct{ error }
 
-func (e *failedAnswer) Unwrap() error { return e.error }
+// Is reports whether the renewal failed with target.
+func (e *renewalError) Is(target error) bool { return errors.Is(e.error, target) }
 
-// answerStatusOf returns the HTTP status that came with an error of the server, 0 if it says nothing.
-func answerStatusOf(err error) int {
-	if answer, ok := errors.AsType[*failedAnswer](err); ok {
-		return answer.status
-	}
-	return 0
+// As hides an [*mcp.RPCError], because it does not answer the message.
+func (e *renewalError) As(target any) bool {
+	_, isAnswer := target.(**mcp.RPCError)
+	return !isAnswer && errors.As(e.error, target)
 }

@@ -30,20 +30,21 @@ func TestUnsent(t *testing.T) {
 	for name, tt := range map[string]struct {
 		first  string // result of the first request, "" if it fails
 		status int    // of the last request
-		err    error  // of the last request, instead of a status
+		err    error  // of the last request, instead of a status; with one, of the probe after it
 		want   bool
 	}{
 		"not reached": {"", 0, dial, true}, "reset": {"", 0, reset, false}, "unauthorized": {"", 401, nil, true},
 		"forbidden": {"", 403, nil, true}, "too many": {"", 429, nil, true}, "broken": {"", 500, nil, false},
 		"unavailable": {"", 503, nil, false}, "a round before": {round, 0, dial, false},
 		"a task before": {task, 0, dial, false}, "a round, forbidden": {round, 403, nil, false},
-		"a task, not allowed": {task, 401, nil, false},
+		"a task, not allowed": {task, 401, nil, false}, "another era": {"", 400, dial, false},
 	} {
 		bubble(t, name, func(t *testing.T) {
 			var failure error
 			first := tt.first
 			s := httpServer(t, func(w http.ResponseWriter, _ *http.Request, m message) {
 				if first == "" {
+					failure = tt.err
 					w.WriteHeader(tt.status)
 					return
 				}
@@ -57,9 +58,9 @@ func TestUnsent(t *testing.T) {
 				return s.Transport().RoundTrip(r)
 			})}
 			opts := modern()
-			opts.Limits.Retries, opts.Protocol.AllowUndeclared = -1, true
+			opts.Limits.Retries, opts.Protocol.AllowUndeclared, opts.Protocol.Revision = -1, true, ""
 			c := connectedBy(t, s.URL(), client, opts)
-			if first == "" {
+			if first == "" && tt.status == 0 {
 				failure = tt.err
 			}
 			_, err := c.CallTool(t.Context(), "a", nil, mcpclient.WithTask(new(mcp.Tool)))

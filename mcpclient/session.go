@@ -15,14 +15,16 @@ import (
 )
 
 const (
+	// renewTimeout bounds one attempt to begin a session or to find out the era, and the ping that tells whether the server
+	// still knows the session.
 	renewTimeout = 30 * time.Second
 
 	// renewPause is how long after a new session only a failed request starts another one. The end of
 	// the standalone stream and a failed message without a caller wait so long.
 	renewPause = time.Minute
 
-	// maxOwners bounds how often a message changes to a session of another user before it is sent,
-	// and how often the session begins again because its user has changed meanwhile.
+	// maxOwners bounds after how many resends a message still changes to a session of another user, and how often such a
+	// session begins again because its user has changed meanwhile.
 	maxOwners = 5
 )
 
@@ -41,7 +43,7 @@ type sessions struct {
 	// renegotiate finds out which era the server speaks now, and switches the client to it.
 	renegotiate func(ctx context.Context) error
 
-	unfinished atomic.Bool // the current session has begun, and what belongs to it could not be restored
+	unfinished atomic.Bool // the session, or the era, has begun, and what belongs to it could not be restored
 
 	mu       sync.Mutex
 	probed   time.Time // when the era was last probed
@@ -58,7 +60,7 @@ func lostSessionID(err error) (id string, ok bool) {
 }
 
 // awaitSession waits while a session or connection begins, regardless of the outcome, and begins another session if the
-// current one could not be restored. It returns the era to use, which is not one that a handshake still tries.
+// current one is unfinished. It returns the era to use. Outside a renewal that is not one that a handshake still tries.
 func (s *sessions) awaitSession(ctx context.Context) (*eraBox, error) {
 	for {
 		if err := s.renewals.Wait(ctx); err != nil {
@@ -66,7 +68,7 @@ func (s *sessions) awaitSession(ctx context.Context) (*eraBox, error) {
 		}
 		if s.unfinished.Load() && !s.renewals.Within(ctx) && s.life.IsOpen() {
 			if err := s.renewSession(ctx, s.link.Load().sessionID()); err != nil {
-				return nil, &unsentError{fmt.Errorf("%w: could not start a new session: %w", ErrSessionLost, err)}
+				return nil, &unsentError{fmt.Errorf("could not start a new session: %w", err)}
 			}
 			continue
 		}
@@ -78,7 +80,7 @@ func (s *sessions) awaitSession(ctx context.Context) (*eraBox, error) {
 	}
 }
 
-// resend is called for a request that failed with err after so many resends. It begins a session if
+// resend is called for a request that failed with err after so many resends for any reason. It begins a session if
 // the old one is lost or of another user, waits for the next connection if this one is lost, or probes
 // the era. It reports whether to send the request again, and otherwise returns the error of the call.
 func (s *sessions) resend(ctx context.Context, r *request, err error, resends int) (again bool, _ error) {
@@ -92,12 +94,15 @@ func (s *sessions) resend(ctx context.Context, r *request, err error, resends in
 		r.revisionRetried = true // only once: a server that keeps refusing what it lists is broken
 		return true, nil
 	}
+	if r.sentEra == nil { // it was not sent
+		return false, err
+	}
 	id, lost := lostSessionID(err)
 	if !lost {
 		return s.resendInOtherEra(ctx, r, err)
 	}
 	if renewErr := s.renewSession(ctx, id); renewErr != nil {
-		return false, fmt.Errorf("%w: %w; and could not start a new session: %w", ErrSessionLost, err, renewErr)
+		return false, sessionLostError(err, renewErr)
 	}
 	if s.hasChangedEra(r) {
 		return s.moveToEra(r, err)
@@ -109,18 +114,23 @@ func (s *sessions) resend(ctx context.Context, r *request, err error, resends in
 	return true, nil
 }
 
-// resendNotification is called for a notification that failed with err after so many new sessions.
+// sessionLostError returns the error of a message that failed with err in a lost session, without a new one because of renewErr.
+func sessionLostError(err, renewErr error) error {
+	return fmt.Errorf("%w: %w; and could not start a new session: %w", ErrSessionLost, err, &renewalError{renewErr})
+}
+
+// resendNotification is called for a notification that failed with err after so many resends.
 // It reports whether to send it again, which is harmless if the server gets it twice.
-func (s *sessions) resendNotification(ctx context.Context, err error, renewed int) (again bool, _ error) {
+func (s *sessions) resendNotification(ctx context.Context, err error, resends int) (again bool, _ error) {
 	id, lost := lostSessionID(err)
 	switch {
 	case !lost:
-		return s.beginIfOtherOwner(ctx, err, renewed)
-	case renewed > 0:
+		return s.beginIfOtherOwner(ctx, err, resends)
+	case resends > 0:
 		return false, fmt.Errorf("%w: %w", ErrSessionLost, err)
 	}
 	if renewErr := s.renewSession(ctx, id); renewErr != nil {
-		return false, fmt.Errorf("%w: %w; and could not start a new session: %w", ErrSessionLost, err, renewErr)
+		return false, sessionLostError(err, renewErr)
 	}
 	return true, nil
 }
@@ -135,7 +145,7 @@ func (s *sessions) renewIfLost(err error) (lost bool) {
 	return lost
 }
 
-// renewLater replaces the session with this id without a caller, after so many failures.
+// renewLater replaces the session with this id without a caller, after so many failures to do so.
 func (s *sessions) renewLater(id string, failures int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -145,11 +155,11 @@ func (s *sessions) renewLater(id string, failures int) {
 	}
 }
 
-// renewUntilReady replaces a lost session after growing waits, unless a caller has done so. It waits for renewPause after
-// another session: a server that only refuses messages without a caller would get one after the other.
+// renewUntilReady replaces a lost or unfinished session after growing waits, unless a caller has done so. It waits for
+// renewPause after another session: a server that only refuses messages without a caller would get one after the other.
 func (s *sessions) renewUntilReady(failures int) {
 	ctx := backoff.Unattended(s.life.Context())
-	for ; s.isLost(); failures++ {
+	for ; s.keepRenewing(); failures++ {
 		wait := s.renewals.Pause(renewPause)
 		if failures > 0 {
 			wait = max(wait, relisten.Delay(failures-1))
@@ -157,18 +167,19 @@ func (s *sessions) renewUntilReady(failures int) {
 		if backoff.Sleep(ctx, wait) != nil {
 			return
 		}
-		if !s.isLost() {
+		if !s.keepRenewing() {
 			return
 		}
 		err := s.renewSession(ctx, s.link.Load().sessionID())
 		if err != nil && s.life.IsOpen() {
-			s.link.Load().warnings.logFailure(ctx, "the server has forgotten the session, and could not start a new one", "error", err)
+			s.link.Load().warnings.logFailure(ctx, "could not start a new session", "error", err)
 		}
 	}
 }
 
-// isLost reports whether renewUntilReady has to replace the current session. If not, it ends.
-func (s *sessions) isLost() bool {
+// keepRenewing reports whether the current session still has to be replaced. If not, it records that renewUntilReady has
+// ended, under the lock of renewLater, which may then start another one.
+func (s *sessions) keepRenewing() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.renewing = s.unfinished.Load() || s.lost != "" && s.lost == s.link.Load().sessionID()
@@ -200,10 +211,10 @@ func (s *sessions) awaitReconnect(ctx context.Context, r *request, err error) (a
 	return true, nil
 }
 
-// renewSession replaces the session with this id, which the server has forgotten.
+// renewSession replaces the session with this id, which the server has forgotten, or which is unfinished.
 func (s *sessions) renewSession(ctx context.Context, id string) error {
 	return s.replace(ctx, id, func(ctx context.Context) (err error) {
-		s.log.Debug("the server has forgotten the session: beginning a new one")
+		s.log.Debug("beginning a new session instead of a lost or unfinished one")
 		restore := s.link.Load().loseSession()
 		err = renewal.ErrExited
 		defer func() {
@@ -218,13 +229,16 @@ func (s *sessions) renewSession(ctx context.Context, id string) error {
 
 // beginIfOtherOwner begins a session for the user of a message that failed with err, if it was not
 // sent because the session belongs to another user. It reports whether to send the message.
-func (s *sessions) beginIfOtherOwner(ctx context.Context, err error, renewed int) (again bool, _ error) {
+func (s *sessions) beginIfOtherOwner(ctx context.Context, err error, resends int) (again bool, _ error) {
 	other, ok := errors.AsType[*wire.OwnerError](err)
-	if !ok || renewed >= maxOwners {
+	switch {
+	case !ok:
 		return false, err
+	case resends >= maxOwners:
+		return false, &unsentError{err}
 	}
 	if err := s.replace(ctx, other.Session, s.beginForOwner); err != nil {
-		return false, fmt.Errorf("%w: could not start a new session: %w", other, err)
+		return false, &unsentError{fmt.Errorf("%w: could not start a new session: %w", other, err)}
 	}
 	return true, nil
 }

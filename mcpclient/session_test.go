@@ -3,9 +3,12 @@ package mcpclient_test
 import (
 	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -272,20 +275,36 @@ func TestSessionLostVaguely(t *testing.T) {
 	})
 }
 
-// The effects of a tool are unknown, so its call is not repeated.
+// The effects of a tool are unknown, so its call is not repeated. It counts as sent and unanswered, whatever keeps a new
+// session from beginning.
 func TestSessionLostInToolCall(t *testing.T) {
-	inSession(t, func(t *testing.T, c *mcpclient.Client, s *sessionServer) {
-		for _, call := range []func() error{
-			func() error { return check.Err(c.CallTool(t.Context(), "a", nil)) },
-			func() error { return check.Err(c.Call(t.Context(), "acme/do", nil)) },
-		} {
-			s.forget()
-			err := call()
-			wantBoth(t, err, mcpclient.ErrSessionLost, "a new one has begun")
-			wantStatus(t, err, http.StatusNotFound)
-			check.That(t, !mcpclient.Unsent(err), "got proof that the call had no effect from %v", err)
-			check.NoError(t, call(), "in the new session")
+	var obstacle error
+	o := legacy()
+	o.Middleware = []mcpclient.Middleware{handlerOf(func(ctx context.Context, r *mcpclient.Request, next mcpclient.Handler) (json.RawMessage, error) {
+		if r.Method == "initialize" && obstacle != nil {
+			return nil, obstacle
 		}
+		return next(ctx, r)
+	})}
+	inSessionWith(t, o, func(t *testing.T, c *mcpclient.Client, s *sessionServer) {
+		s.instead = func(w http.ResponseWriter, r *http.Request, m message) bool {
+			lost := m.Method == "acme/do" || m.Method == "tools/call" && r.Header.Get("Mcp-Session-Id") == "s-1"
+			if lost {
+				w.WriteHeader(http.StatusNotFound)
+			}
+			return lost
+		}
+		call := func() error { return check.Err(c.CallTool(t.Context(), "a", nil)) }
+		for _, obstacle = range []error{&net.OpError{Op: "dial", Err: io.EOF}, new(mcp.SignInError), &mcp.RPCError{Message: "full"}, nil} {
+			for _, call := range []func() error{call, func() error { return check.Err(c.Call(t.Context(), "acme/do", nil)) }} {
+				err := call()
+				wantBoth(t, err, mcpclient.ErrSessionLost, map[bool]string{true: "a new one has begun", false: "could not start"}[obstacle == nil])
+				wantStatus(t, err, http.StatusNotFound)
+				_, answered := errors.AsType[*mcp.RPCError](err)
+				check.That(t, !mcpclient.Unsent(err) && !answered, "got proof that the call had no effect, or an answer, from %v", err)
+			}
+		}
+		check.NoError(t, call(), "in the new session")
 	})
 }
 

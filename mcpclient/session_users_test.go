@@ -329,7 +329,7 @@ func TestSessionOfAnImpatientCaller(t *testing.T) {
 				}
 				time.Sleep(time.Second)
 				if refused {
-					w.WriteHeader(http.StatusForbidden)
+					w.WriteHeader(http.StatusInternalServerError)
 				}
 				return refused
 			}})
@@ -339,7 +339,7 @@ func TestSessionOfAnImpatientCaller(t *testing.T) {
 			_ = token.ChangeUser("two")
 			check.Fails(t, c.Ping(withTimeout(t, time.Millisecond)), "it did not wait for the session")
 			time.Sleep(time.Minute)
-			check.Equal(t, "refused", c.Ping(t.Context()) != nil, refused)
+			check.Equal(t, "refused and unsent", mcpclient.Unsent(check.Err(c.CallTool(t.Context(), "a", nil))), refused)
 			seen := got.read()
 			has(t, seen, "DELETE s-1", !refused)
 			has(t, seen, "POST s-1 Bearer two", false)

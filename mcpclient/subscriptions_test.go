@@ -396,17 +396,23 @@ func TestNewSessionWatchesLater(t *testing.T) {
 	})
 }
 
-// A session in which not all could be restored is replaced: before the next call, or without one after a while.
+// A session in which not all could be restored is replaced: before the next call, which is not sent without it, or without a
+// call after a while.
 func TestNewSessionIsNotFinished(t *testing.T) {
 	for name, wait := range map[string]func(context.Context, *mcpclient.Client) error{
-		"call": func(ctx context.Context, c *mcpclient.Client) error { return c.Ping(ctx) },
+		"call": func(ctx context.Context, c *mcpclient.Client) error {
+			err := check.Err(c.CallTool(ctx, "a", nil))
+			check.That(t, mcpclient.Unsent(err) && !errors.Is(err, mcpclient.ErrSessionLost), "got %v of a call that was not sent", err)
+			return c.Ping(ctx)
+		},
 		"time": func(context.Context, *mcpclient.Client) error { time.Sleep(2 * time.Minute); return nil },
 	} {
 		t.Run(name, func(t *testing.T) {
 			watching(t, func(t *testing.T, c *mcpclient.Client, s *sessionServer) {
 				sub := subscribed(t, t.Context(), c, onResources("file:///a"))
 				s.on("notifications/initialized", func(w http.ResponseWriter, r *http.Request, _ message) bool {
-					busy := r.Header.Get("Mcp-Session-Id") == "s-2"
+					session := r.Header.Get("Mcp-Session-Id")
+					busy := session == "s-2" || session == "s-3"
 					if busy {
 						w.WriteHeader(http.StatusServiceUnavailable)
 					}
@@ -415,7 +421,7 @@ func TestNewSessionIsNotFinished(t *testing.T) {
 				s.forget()
 				wantBoth(t, c.Ping(t.Context()), mcpclient.ErrSessionLost, "HTTP status 503")
 				check.Must(t, wait(t.Context(), c))
-				has(t, s.seen(), "resources/subscribe s-3 2025-11-25", true)
+				has(t, s.seen(), "resources/subscribe s-4 2025-11-25", true)
 				wantChanges(t, sub, stale)
 			})
 		})
