@@ -201,8 +201,7 @@ func TestDecisionsOutliveTheToolset(t *testing.T) {
 	check.Equal(t, "questions", asked, 1)
 }
 
-// A fingerprint without visibility stays valid for tools that both models and views may call. For
-// other tools the person is asked again.
+// A fingerprint without visibility stays valid for tools that models and views may call. For others the person is asked again.
 func TestDecisionsByOlderFingerprints(t *testing.T) {
 	dir := t.TempDir()
 	asked := map[string]int{}

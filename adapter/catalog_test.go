@@ -46,8 +46,7 @@ func TestCatalogNeverChanges(t *testing.T) {
 	}
 }
 
-// References can multiply the schemas of a server. A bound holds for all its tools together, is
-// reported, and does not affect other servers.
+// References can multiply the schemas of a server. A bound holds for all its tools together, and does not affect other servers.
 func TestCatalogsAreBounded(t *testing.T) {
 	const bound = 8 << 20
 	var fields []string

@@ -12,8 +12,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
 )
 
-// generator makes random values that fit a schema, as JSON Schema or as Gemini's subset. Like a
-// model, it uses only described properties.
+// generator makes random values that fit a schema, as JSON Schema or Gemini's subset. Like a model, it uses described properties.
 type generator struct {
 	*rand.Rand
 	root map[string]any

@@ -81,8 +81,7 @@ func openPerUser(t *testing.T, n int) (*Toolset, *dialed) {
 	}, Server{Name: "p", Transport: d, PerUser: n}), d
 }
 
-// Two users, one of them with two conversations, have open forms at the same time. Each is asked,
-// and each answer reaches its own call.
+// Two users, one of them with two conversations, have open forms at once. Each is asked, and each answer reaches its own call.
 func TestFormsOfSeveralPeople(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ts, d := openPerUser(t, 10)
@@ -269,8 +268,7 @@ func TestWaitEndsWithTheServer(t *testing.T) {
 	}
 }
 
-// A call that waits for a connection has its own limit of time. If it is cancelled, it fails with the error of its
-// context, whatever the cause.
+// A call that waits for a connection has its own limit of time. A cancelled one fails with the error of its context.
 func TestWaitEndsWithTheCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ts, _ := openPerUser(t, 1)

@@ -298,8 +298,7 @@ func curious() *peer {
 	})
 }
 
-// A call that needs input says so, and continues in another process. An interceptor also wraps the continuation, but
-// must not change it.
+// A call that needs input says so, and continues in another process. An interceptor wraps the continuation, and cannot change it.
 func TestInputRequired(t *testing.T) {
 	questions, change := 0, false
 	opts := &Options{

@@ -69,8 +69,7 @@ func TestAppToolsAreHiddenFromModels(t *testing.T) {
 	}
 }
 
-// openView opens a session of a view, and returns a function that sends a message to it, and reads its answer
-// unless none is wanted.
+// openView opens a session of a view, and returns a function that sends it a message, and reads the answer unless none is wanted.
 func openView(t *testing.T, ctx context.Context, ts *Toolset) (tell func(message, want string)) {
 	transport, conn := mcpclient.Pipe()
 	view := check.Value(transport.Dial(t.Context()))(t)
