@@ -140,8 +140,7 @@ func TestCancelAfterLostEnd(t *testing.T) {
 	})
 }
 
-// TestCancelFromAnywhere has an operator, who has the store alone, cancel a run that a process
-// works on. The request is not for the next input.
+// An operator, who has the store alone, cancels a run that a process works on. The request is not for the next input.
 func TestCancelFromAnywhere(t *testing.T) {
 	inEveryStore(t, func(t *testing.T, store record.Store) {
 		a := slowAgent(t, store, time.Minute)
@@ -170,8 +169,7 @@ func TestCancelFromAnywhere(t *testing.T) {
 	})
 }
 
-// TestCancelOutlivesTheHolder has the process of a run end before it hears that the run is to end:
-// who takes the run up ends it, and calls no model.
+// The process of a run ends before it hears that the run is to end: who takes the run up ends it, and calls no model.
 func TestCancelOutlivesTheHolder(t *testing.T) {
 	inEveryStore(t, func(t *testing.T, store record.Store) {
 		a, _ := process(t, store, play(), agent.Options{})
@@ -196,8 +194,7 @@ func TestCancelOutlivesTheHolder(t *testing.T) {
 	})
 }
 
-// TestCancelOutlivesTheWait requests the end of a run that waits, or that is between two steps: who
-// continues it ends it, and sends nothing.
+// A run that is to end waits, or is between two steps: who continues it ends it, and sends nothing.
 func TestCancelOutlivesTheWait(t *testing.T) {
 	inEveryStore(t, func(t *testing.T, store record.Store) {
 		calls := 0

@@ -128,8 +128,7 @@ func BenchmarkOldRun(b *testing.B) {
 	}
 }
 
-// BenchmarkLongHistory asks a model once, after so many messages: one that keeps nothing, and that of a host, whose
-// answer needs no network.
+// BenchmarkLongHistory asks a model after so many messages: one that keeps nothing, and that of a host without a network.
 func BenchmarkLongHistory(b *testing.B) {
 	host := canned(replying(`{"role":"assistant","content":"done"}`))
 	for _, m := range []struct {

@@ -54,8 +54,7 @@ func two(t *testing.T) (l *notes, vault, evil *server, toolset *adapter.Toolset,
 	return l, vault, evil, toolset, func() { check.NoError(t, toolset.Refresh(t.Context())) }
 }
 
-// A name in a reply means the tool that the model was offered when it wrote it,
-// and in the next turn the tool that it is offered then.
+// A name in a reply means the tool that was offered when the model wrote it, and in the next turn the one that is offered then.
 func TestNamesMeanWhatTheModelWasOffered(t *testing.T) {
 	l, vault, evil, toolset, refresh := two(t)
 	model := play(

@@ -181,8 +181,7 @@ func TestPrefixOfDiscovery(t *testing.T) {
 	}
 }
 
-// TestRequestsOfDiscovery holds the whole request after two searches, in each dialect as it is by
-// default, and with tools in the conversation.
+// The whole request after two searches, in each dialect as it is by default, and with tools in the conversation.
 func TestRequestsOfDiscovery(t *testing.T) {
 	for name, by := range map[string]agent.DiscoveryMode{"chat": "", "responses": "", "messages": "", "host_responses": agent.DiscoveryProvider, "host_messages": agent.DiscoveryProvider} {
 		t.Run(name, func(t *testing.T) {

@@ -175,8 +175,7 @@ func TestDirectory(t *testing.T) {
 	check.Same(t, "directory", got, "\n- shop (2): \"Orders - bank (9)\"; groups \"buying \\\"tea\\\"\", \"cancel\", \"order\"\n- bank (1)")
 }
 
-// TestUnfoundTool holds that a tool that was not found cannot be called, whatever its name, and
-// that the model is told no names of others.
+// A tool that was not found cannot be called, whatever its name, and the model is told no names of others.
 func TestUnfoundTool(t *testing.T) {
 	for _, by := range []agent.DiscoveryMode{agent.DiscoveryNative, agent.DiscoveryCall, agent.DiscoveryProvider} {
 		var calls []string

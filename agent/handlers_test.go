@@ -88,8 +88,7 @@ func TestElicitationWithoutAPerson(t *testing.T) {
 	}
 }
 
-// A legacy server's error that asks for a visit is a question of the call: the person at
-// hand visits, and the call is made once more.
+// A legacy server's error that asks for a visit is a question of the call: the person at hand visits, and it is made once more.
 func TestElicitationByError(t *testing.T) {
 	s, calls := newServer(), 0
 	s.addTool("sign", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
@@ -106,8 +105,7 @@ func TestElicitationByError(t *testing.T) {
 		[]string{"box asks in sign: sign, and was answered: accept map[]", "turn 1: tool sign (1) ends: signed"})
 }
 
-// With two calls under way over one pipe, the legacy era does not tell which one
-// asks; the server and the run are known all the same.
+// With two calls under way over one pipe, the legacy era does not tell which one asks; the server and the run are known.
 func TestElicitationInParallelCalls(t *testing.T) {
 	for revision, want := range map[string]string{
 		eras[0]: "box asks in an unknown call: who are you?, and was answered: accept map[name:Ann]",
@@ -438,8 +436,7 @@ func TestWarningOfAWaitThatIsNotKept(t *testing.T) {
 	}
 }
 
-// The first reply to a question counts, whichever way it comes: one that the store has accepted while
-// Person.Reply was asked is not replaced.
+// The first reply to a question counts: one that the store has accepted while Person.Reply was asked is not replaced.
 func TestFirstReplyCounts(t *testing.T) {
 	inEveryStore(t, func(t *testing.T, store record.Store) {
 		calls := 0
@@ -457,8 +454,7 @@ func TestFirstReplyCounts(t *testing.T) {
 	})
 }
 
-// A reply of another process that comes when Person.Reply has returned counts if the store gets it first, and is refused
-// afterwards.
+// A reply of another process that comes when Person.Reply has returned counts if the store gets it first, and not afterwards.
 func TestFirstReplyCountsToTheEnd(t *testing.T) {
 	for name, isFirst := range map[string]bool{"before the reply is stored": true, "after it": false} {
 		calls, accepted, inner := 0, false, record.NewMemory()

@@ -402,8 +402,7 @@ func halting(store record.Store, renewal error) *watched {
 	})
 }
 
-// A process that is stopped between the commit of an intent and the call sends nothing
-// unless it still holds the run, and leaves the run as it is.
+// A process that is stopped between the commit of an intent and the call sends nothing unless it still holds the run.
 func TestNothingIsSentWithoutTheRun(t *testing.T) {
 	down := errors.New("the store is down")
 	for name, tt := range map[string]struct {

@@ -220,8 +220,7 @@ func TestSummaryNamesKeptResults(t *testing.T) {
 	check.Same(t, "results", results(agent.Inside(got.State).History), []string{`"the answer"`})
 }
 
-// TestTrimKeepsHandles has a shortened result shortened once more: it still says by what handle the
-// whole is read, and what that is.
+// A shortened result is shortened once more: it still says by what handle the whole is read, and what that is.
 func TestTrimKeepsHandles(t *testing.T) {
 	opts := &agent.Options{
 		Durable: agent.Durable{Store: record.NewMemory()}, Tools: []adapter.Source{exporting(1000)},

@@ -283,8 +283,7 @@ func TestFunctionsRunAtOnce(t *testing.T) {
 	}
 }
 
-// A function that ends its goroutine fails the run, and the other calls of the turn end: at once, or after others have
-// continued without it.
+// A function that ends its goroutine fails the run, and the other calls of the turn end: at once, or after some have continued.
 func TestFunctionEndsItsGoroutine(t *testing.T) {
 	for _, after := range []time.Duration{0, time.Second} {
 		synctest.Test(t, func(t *testing.T) {

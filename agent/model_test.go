@@ -178,8 +178,7 @@ func TestFallbackInfo(t *testing.T) {
 		`"other" has no price`)
 }
 
-// A reply costs what its own model costs, also if the host gives it a dated name or another one, and whatever the order
-// of the models.
+// A reply costs what its own model costs, also if the host names it otherwise, and whatever the order of the models.
 func TestFallbackCost(t *testing.T) {
 	table := &price.Table{Date: "2026-11-22", Models: []price.Price{
 		{Model: "m", Currency: "USD", Input: 9_000_000, Output: 9_000_000}, {Model: "m-small", Currency: "USD", Input: 1_000_000, Output: 2_000_000},

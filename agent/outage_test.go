@@ -275,8 +275,7 @@ func (d *dying) write(c *storeCall) error {
 	return errDead
 }
 
-// survives is a run whose first process dies, perhaps. process makes the agents of both: that of the
-// next process by what the store has.
+// survives is a run whose first process dies, perhaps. process makes the agents of both: the next one by what the store has.
 func survives(t *testing.T, store record.Store, first *dying, process func(record.Store, *record.Log) *agent.Agent) *agent.Result {
 	t.Helper()
 	got, err := process(first.in(store), nil).Run(t.Context(), human("go"), agent.WithRun(theRun.ID))

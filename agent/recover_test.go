@@ -139,8 +139,7 @@ func TestRecoverShares(t *testing.T) {
 	})
 }
 
-// Recover with a share lists the store again only for runs that wait, also after a run that fails, and
-// once for runs that end together.
+// Recover with a share lists the store again only for runs that wait, also after a failure, and once for runs that end together.
 func TestRecoverListsForRunsThatWait(t *testing.T) {
 	for name, tc := range map[string]struct {
 		tenants, each, share, most int

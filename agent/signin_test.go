@@ -229,8 +229,7 @@ func TestSignInIsPutOnce(t *testing.T) {
 	}
 }
 
-// One sign-in is for the calls of an agent and of its sub-agents: the person at hand is asked once, and one answer from
-// elsewhere is enough.
+// One sign-in is for an agent and its sub-agents: the person at hand is asked once, and one answer from elsewhere is enough.
 func TestSignInIsForTheTree(t *testing.T) {
 	tree := func(t *testing.T, g *gate, opts agent.Options) *agent.Agent {
 		helper := g.process(t, eras[1], play(onInput(uses(toolCall("1", "echo", `{"x":1}`)), says("helped"))), agent.Options{})

@@ -21,8 +21,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// tasker is a scripted server of the modern era, at which each call is a task that asks two
-// things: who pays, and then for a completion.
+// tasker is a scripted modern server, at which each call is a task that asks two things: who pays, and then for a completion.
 type tasker struct {
 	t         *testing.T
 	asksFirst bool   // the call asks who pays before it becomes a task, too

@@ -44,8 +44,7 @@ type crowd struct {
 // note is how a call is written: for whom it is, where, and with which arguments.
 func note(user, server, arguments string) string { return user + "@" + server + " " + arguments }
 
-// save adds a tool that says whose it is, and takes what is meant for that
-// server, from a user who may save there, as it was approved.
+// save adds a tool that says whose it is, and takes what is meant for that server, from a user who may save there, as approved.
 func (c *crowd) save(s *server, owner, name string) {
 	s.AddTool(&sdk.Tool{Name: name, Description: owner, InputSchema: json.RawMessage(`{"type":"object"}`)},
 		func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {

@@ -117,8 +117,7 @@ type day struct {
 	Name string `json:"name"`
 }
 
-// A step that calls a tool until it has a result calls it once, also if the agent reminds the
-// model of the form of its answer, or of a limit.
+// A step that calls a tool until it has a result calls it once, also if the agent reminds the model of a form, or of a limit.
 func TestResultsBehindReminders(t *testing.T) {
 	for _, test := range []struct {
 		name   string

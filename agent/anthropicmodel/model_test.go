@@ -395,8 +395,7 @@ func TestNoLastEvent(t *testing.T) {
 	check.That(t, text == "Hello" && reply.Finish == model.FinishStop, "got %q and %+v", text, reply)
 }
 
-// TestReasonBeforeLaterEvents keeps the reason for the end of a reply if a later event only counts:
-// a call that was cut off must not run.
+// The reason for the end of a reply stays if a later event only counts: a call that was cut off must not run.
 func TestReasonBeforeLaterEvents(t *testing.T) {
 	reply, _ := asked(t, fakehost.Streaming(
 		`data: {"type":"message_start","message":{"type":"message","id":"m","content":[]}}`,

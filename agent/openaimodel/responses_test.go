@@ -58,8 +58,7 @@ func results(reply *model.Response) []run.Message {
 		{Role: run.RoleTool, Parts: []run.Part{{Type: run.PartResult, ID: "call_2", Text: "rainy", IsError: true}}}}
 }
 
-// TestModelsOfOpenAI asks each model with each effort, tools or none, streamed and whole, for any
-// text and for JSON: the host refuses no request.
+// Each model is asked with each effort, tools or none, streamed and whole, for any text and for JSON: no request is refused.
 func TestModelsOfOpenAI(t *testing.T) {
 	object := json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`)
 	half, asked := 0.5, 0

@@ -41,8 +41,7 @@ const (
 	used = "request.model=m response.finish_reasons=[stop] usage.input_tokens=7 usage.output_tokens=3"
 )
 
-// The spans of a run with a sub-agent whose tool fails. The sub-agent has no name of its
-// own, and the observer of the agent that it works for.
+// The spans of a run with a sub-agent whose tool fails. The sub-agent has no name, and the observer of the agent above.
 func TestTrace(t *testing.T) {
 	r := newRecorder(t, otelagent.Options{})
 	helper := (*recorder)(nil).agent(t, play(uses("1", "lookup", "{}"), says("Sunny.")), agent.Options{}, fails())

@@ -229,8 +229,7 @@ func TestKilledProcess(t *testing.T) {
 	})
 }
 
-// TestBesideAnotherProgram makes each change while another program writes to the database without a
-// pause: none may find it locked.
+// Each change is made while another program writes to the database without a pause: none may find it locked.
 func TestBesideAnotherProgram(t *testing.T) {
 	databases(t, func(t *testing.T, j job) {
 		store, _ := j.open(t)

@@ -260,8 +260,7 @@ func TestCancelBeforeContinueAsNew(t *testing.T) {
 	check.Must(t, replayed(t, file))
 }
 
-// dying is a process that dies once at a write to its store, before or after it. The next attempt of
-// an activity is another process.
+// dying is a process that dies once at a write to its store, before or after it. An activity's next attempt is another process.
 type dying struct {
 	store      record.Store
 	at, writes int
@@ -313,9 +312,8 @@ func dieAtEachWrite(t *testing.T, m agent.Model, tools adapter.Source, least int
 		env.SetOnActivityStartedListener(d.revive)
 		env.ExecuteWorkflow("mcpchain.Run", theJob())
 		about := fmt.Sprintf("died at write %d, kept %v", d.at, d.keep)
-		if err := env.GetWorkflowError(); err != nil {
-			t.Fatalf("%s: %v", about, err)
-		}
+		err = env.GetWorkflowError()
+		check.Require(t, err == nil, "%s: %v", about, err)
 		ended(about, w.state(t), d)
 	}
 	undisturbed := new(dying)
@@ -367,8 +365,7 @@ func TestDiscovery(t *testing.T) {
 			"%s: the model has %q, and the run kept %v and answers %q", about, got, s.Kept, s.Output)
 		names, err := d.store.Blobs(t.Context(), key)
 		check.That(t, err == nil && len(names) == 1 && names[0] == s.Kept[0].Handle, "%s: got the blobs %q, %v", about, names, err)
-		if data, err := d.store.Blob(t.Context(), key, s.Kept[0].Handle); err != nil || string(data) != readings.String() {
-			t.Errorf("%s: got other bytes of the result, %v", about, err)
-		}
+		data, err := d.store.Blob(t.Context(), key, s.Kept[0].Handle)
+		check.That(t, err == nil && string(data) == readings.String(), "%s: got other bytes of the result, %v", about, err)
 	})
 }

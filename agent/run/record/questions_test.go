@@ -169,8 +169,7 @@ func TestOpenAsksAreBounded(t *testing.T) {
 	check.That(t, n == 1000 && loads == 0, "got %d questions, and %d runs were loaded, want 1000 and none", n, loads)
 }
 
-// TestOpenAsksOfHeads compares the questions in heads with those in records: with all members,
-// of a sub-agent, and too long for a head.
+// The questions in heads are those in records: with all members, of a sub-agent, and too long for a head.
 func TestOpenAsksOfHeads(t *testing.T) {
 	store := record.NewMemory()
 	long := run.Question{ID: "long", Kind: run.QuestionApproval, Call: "1", Arguments: []byte(`"` + strings.Repeat("x", ledger.MaxQuestions) + `"`)}
