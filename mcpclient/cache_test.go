@@ -206,8 +206,7 @@ func TestCacheEndsWithTokenAndConnection(t *testing.T) {
 	})
 }
 
-// A client whose connection has ended by itself returns nothing from the cache: an entry may be
-// outdated, as no notification can arrive.
+// A client whose connection has ended by itself returns nothing from the cache: no notification could say what is outdated.
 func TestCacheEndsWithClient(t *testing.T) {
 	inBubble(t, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {
 		go p.keeper(map[string]int{})

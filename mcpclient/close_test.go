@@ -251,8 +251,7 @@ func TestCloseEndsPauses(t *testing.T) {
 	})
 }
 
-// Messages to the server that are still pending do not delay the end of current calls, also of one
-// that waits before it is sent again.
+// Messages to the server that are pending do not delay the end of current calls, also of one that waits before it is repeated.
 func TestCloseEndsCallsBeforeTelling(t *testing.T) {
 	for _, retried := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

@@ -103,9 +103,8 @@ func TestProcessDiesInCall(t *testing.T) {
 			c := connectTools(t)
 			wantEnd := func(err error) {
 				e, ok := errors.AsType[*transport.ProcessError](err)
-				if !ok || !errors.Is(err, ErrClosed) || e.Status != want.Status || !strings.HasSuffix(e.Stderr, want.Stderr) {
-					t.Errorf("got %v, want ErrClosed with %q and %q", err, want.Status, want.Stderr)
-				}
+				check.That(t, ok && errors.Is(err, ErrClosed) && e.Status == want.Status && strings.HasSuffix(e.Stderr, want.Stderr),
+					"got %v, want ErrClosed with %q and %q", err, want.Status, want.Stderr)
 			}
 			var calls sync.WaitGroup
 			began := time.Now()
@@ -135,9 +134,8 @@ func TestCommandRestarts(t *testing.T) {
 		before := c.Server().Instructions
 		err := callTool(t, c, "exit")
 		e, ok := errors.AsType[*transport.ProcessError](err)
-		if !ok || !errors.Is(err, ErrConnectionLost) || e.Status != "exit status 3" || e.Stderr != "fatal: out of cheese" {
-			t.Errorf("got %v, want a lost connection with a ProcessError", err)
-		}
+		check.That(t, ok && errors.Is(err, ErrConnectionLost) && e.Status == "exit status 3" && e.Stderr == "fatal: out of cheese",
+			"got %v, want a lost connection with a ProcessError", err)
 		check.NoError(t, c.Ping(t.Context()), "afterwards")
 		after := c.Server().Instructions
 		check.That(t, after != before, "process %s continues, want another one", after)
@@ -159,9 +157,8 @@ func TestConnectLeavesNoProcess(t *testing.T) {
 	}()
 	_, err := Connect(ctx, &Command{Path: os.Args[0], Env: []string{testenv.Role("mulish")}, StopTimeout: time.Hour, Stderr: stderr}, nil)
 	server := <-pid
-	if !errors.Is(err, context.Canceled) || !strings.HasSuffix(err.Error(), fmt.Sprintf("the server wrote to stderr:\n%d", server)) {
-		t.Errorf("got %v, want %v and what the server said", err, context.Canceled)
-	}
+	check.That(t, errors.Is(err, context.Canceled) && strings.HasSuffix(err.Error(), fmt.Sprintf("the server wrote to stderr:\n%d", server)),
+		"got %v, want %v and what the server said", err, context.Canceled)
 	check.Require(t, server != 0, "the server did not say who it is")
 	testenv.NoGoroutines(t, "/stdio/child.", "stdio.(*writer)")
 	check.That(t, !testenv.Runs(server), "process %d is left behind", server)

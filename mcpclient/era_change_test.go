@@ -170,8 +170,7 @@ func wantEnded(t *testing.T, s *mcpclient.Subscription) {
 	}
 }
 
-// A server that was rolled back is probed again, once, however it refuses; then the call that
-// noticed is sent again, and the cache is cleared.
+// A server that was rolled back is probed again, once, however it refuses; then the call is sent again, and the cache cleared.
 func TestRolledBackServer(t *testing.T) {
 	for name, refuses := range refusals {
 		t.Run(name, func(t *testing.T) {

@@ -205,8 +205,7 @@ func neverEnds(w http.ResponseWriter, r *http.Request, status int) {
 	<-r.Context().Done()
 }
 
-// endlessStatus returns a test that lists the tools of a server whose first response is
-// neverEnds. For status 401 there is another token.
+// endlessStatus returns a test that lists the tools of a server whose first response never ends. For 401 there is another token.
 func endlessStatus(status int) func(t *testing.T) {
 	return func(t *testing.T) {
 		var lists, asked atomic.Int32

@@ -236,8 +236,7 @@ func callHere(t *testing.T, c *mcpclient.Client, note func(p mcp.Progress, stack
 	callText(t, t.Context(), c, "slow", "slow", mcpclient.WithProgress(func(p mcp.Progress) { note(p, string(debug.Stack())) }))
 }
 
-// Progress over the standalone stream is reported during the call, on the goroutine that made
-// it, in order with progress from the response.
+// Progress over the standalone stream is reported during the call, on its goroutine, in order with progress from the response.
 func TestProgressOverStandaloneStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		standalone, told := make(chan string), make(chan float64)

@@ -61,8 +61,7 @@ func TestHTTPPolling(t *testing.T) {
 	})
 }
 
-// An event over the limit is skipped on the standalone stream, but its id and retry time count.
-// It ends an exchange, which is not resumed.
+// The standalone stream skips an event over the limit, but its id and retry time count. An exchange ends, and is not resumed.
 func TestHTTPEventTooLarge(t *testing.T) {
 	large := strings.Repeat("x", 2000)
 	var resumed diary
@@ -90,8 +89,7 @@ func TestHTTPEventTooLarge(t *testing.T) {
 	})
 }
 
-// A proxy may cut every connection after a minute in which only comments arrived. That is not a
-// failure, however often it happens.
+// A proxy may cut every connection after a minute in which only comments arrived, any number of times: that is not a failure.
 func TestHTTPQuietConnectionsLive(t *testing.T) {
 	var call message
 	var start time.Time

@@ -46,8 +46,7 @@ func otherID(text string) string {
 
 const asJSON, asStream = "application/json", "text/event-stream"
 
-// A strange response fails at most its own call, at once and with the reason, and the call is
-// not repeated. The next call succeeds.
+// A strange response fails at most its own call, at once and with the reason. It is not repeated, and the next call succeeds.
 func TestStrangeResponses(t *testing.T) {
 	type response struct {
 		answer func(http.ResponseWriter, message)
@@ -252,8 +251,7 @@ func TestServerKeepsResponsesOpen(t *testing.T) {
 	})
 }
 
-// Sequential calls share one connection, and concurrent calls use no more than one each,
-// whether the server flushes after the answer or not.
+// Sequential calls share one connection, and concurrent calls use at most one each, whether the server flushes the answer or not.
 func TestCallsShareConnections(t *testing.T) {
 	for name, answer := range map[string]func(w http.ResponseWriter, m message){
 		"json":    func(w http.ResponseWriter, m message) { _, _ = io.WriteString(jsonWriter(w), answerTo(m)) },

@@ -18,8 +18,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// Silence ends a call, and a limit of the whole ends it regardless of progress. The error names
-// the limit and the options that set it.
+// Silence ends a call, and a limit of the whole ends it regardless of progress. The error names the limit and its options.
 func TestCallLimits(t *testing.T) {
 	const (
 		minute, hour, day = time.Minute, time.Hour, 24 * time.Hour

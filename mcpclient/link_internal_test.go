@@ -61,8 +61,7 @@ func call(ctx context.Context, c *Client, tool string) <-chan error {
 	return called
 }
 
-// Calls on a lost connection fail with ErrConnectionLost, even if the restart closes the
-// connection before its reader has ended them.
+// Calls on a lost connection fail with ErrConnectionLost, even if the restart closes it before its reader has ended them.
 func TestCallsOfLostConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _ := served(t, &Options{Limits: Limits{Restarts: 5}}, func(m *testenv.Message) string {

@@ -162,16 +162,14 @@ func TestMiddlewareRequest(t *testing.T) {
 		inBubble(t, opts, func(t *testing.T, c *mcpclient.Client, p *peer) {
 			go p.answers()
 			check.Must(t, check.Err(c.CallTool(t.Context(), "ask", map[string]int{"a": 1}, mcpclient.WithMeta("k", json.RawMessage("2")))))
-			if call.Client != c || call.Name != "ask" || string(call.Params) != `{"name":"ask","arguments":{"a":1}}` || string(call.Meta["k"]) != "2" {
-				t.Errorf("call: got %+v", call)
-			}
+			check.That(t, call.Client == c && call.Name == "ask" && string(call.Params) == `{"name":"ask","arguments":{"a":1}}` && string(call.Meta["k"]) == "2",
+				"call: got %+v", call)
 			if wantID := map[string]int64{"legacy": 2, "modern": 3}[name]; call.ID() != wantID { // two rounds
 				t.Errorf("got id %d, want %d", call.ID(), wantID)
 			}
 			check.That(t, strings.Contains(result, `"text":"ask"`), "got result %s", result)
-			if asked.Client != c || origin.Call.Name != call.Name || string(asked.Params) != samplingParams || string(asked.Meta["k"]) != "1" {
-				t.Errorf("question: got %+v of %+v, want the call of %s", asked, origin, call.Name)
-			}
+			check.That(t, asked.Client == c && origin.Call.Name == call.Name && string(asked.Params) == samplingParams && string(asked.Meta["k"]) == "1",
+				"question: got %+v of %+v, want the call of %s", asked, origin, call.Name)
 		})
 	})
 }

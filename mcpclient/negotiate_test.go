@@ -24,9 +24,8 @@ func TestProbe(t *testing.T) {
 	playAll(t, []conversation{
 		{name: "probe_modern", play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 			s := c.Server()
-			if s.Revision != mcp.Revision20260728 || s.Info.Name != "scripted" || s.Instructions != "be kind" || s.Capabilities.Tools == nil {
-				t.Errorf("got server %+v", s)
-			}
+			check.That(t, s.Revision == mcp.Revision20260728 && s.Info.Name == "scripted" && s.Instructions == "be kind" && s.Capabilities.Tools != nil,
+				"got server %+v", s)
 			ping(t, ctx, c)
 		}},
 		{name: "probe_method_not_found", play: func(t *testing.T, ctx context.Context, c *mcpclient.Client) {
@@ -111,8 +110,7 @@ func TestConnectTimeout(t *testing.T) {
 	}
 }
 
-// If the server has nothing at the path or rejects such requests, the error doubts the URL; if
-// it is busy or requires a token, it does not.
+// If the server has nothing at the path or rejects such requests, the error doubts the URL; if it is busy or wants a token, not.
 func TestNothingAtTheURL(t *testing.T) {
 	for status, want := range map[int]int{404: 1, 405: 1, 410: 1, 415: 1, 422: 1, 401: 0, 403: 0, 429: 0, 503: 0} {
 		for era, opts := range eras() {

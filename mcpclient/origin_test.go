@@ -41,9 +41,8 @@ func TestOriginOnSharedConnection(t *testing.T) {
 	inBubble(t, watches(legacy(), seen), func(t *testing.T, c *mcpclient.Client, p *peer) {
 		p.ask(`"q0"`)
 		a := <-seen
-		if a.origin.Call != nil || !a.known || string(a.origin.ID) != `"q0"` || string(a.origin.Meta) != `{"k":1}` || a.origin.Server.Info.Name != "peer" {
-			t.Errorf("no call: got %+v", a.origin)
-		}
+		check.That(t, a.origin.Call == nil && a.known && string(a.origin.ID) == `"q0"` && string(a.origin.Meta) == `{"k":1}` && a.origin.Server.Info.Name == "peer",
+			"no call: got %+v", a.origin)
 		p.next()
 
 		for _, tool := range []string{"one", "two"} {

@@ -83,8 +83,7 @@ func eachPeer(t *testing.T, f func(t *testing.T, era string, c *mcpclient.Client
 	})
 }
 
-// inBubble runs f in a bubble with a client that is connected by a pipe. The end of the bubble
-// proves that no goroutine of the client is left.
+// inBubble runs f in a bubble with a client connected by a pipe. The end of the bubble proves that no goroutine of it is left.
 func inBubble(t *testing.T, opts mcpclient.Options, f func(t *testing.T, c *mcpclient.Client, p *peer)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -309,8 +308,7 @@ func within(t *testing.T, what string, start time.Time, want time.Duration) {
 	check.That(t, got <= want, "%s took %v, want at most %v", what, got, want)
 }
 
-// ways are the ways to play a transcript: over a shared connection, and over HTTP with JSON
-// responses where possible, or with streams.
+// ways are the ways to play a transcript: over a shared connection, and over HTTP with JSON where possible, or with streams.
 var ways = []string{"pipe", "json", "stream"}
 
 // conversation is a transcript and what the client does during it.

@@ -228,8 +228,7 @@ func TestRestartInAnotherEra(t *testing.T) {
 	}
 }
 
-// A server that ends and returns updated or rolled back is used in its new era. The call in
-// progress fails, because it may have run.
+// A server that ends and returns updated or rolled back is used in its new era. The current call fails: it may have run.
 func TestServerThatComesBackInAnotherEra(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ran, transport := 0, newChangeable(t, "", "modern")

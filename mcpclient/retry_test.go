@@ -285,8 +285,7 @@ func TestCutConnections(t *testing.T) {
 	}
 }
 
-// If a server is busy during the handshake, the request is sent again when it says, a bounded
-// number of times. That time does not count as silence.
+// A server that is busy in the handshake is asked again when it says, a bounded number of times. That does not count as silence.
 func TestBusyHandshake(t *testing.T) {
 	for name, tt := range map[string]struct {
 		status, busy int // the status, and how often it is returned

@@ -59,8 +59,7 @@ func TestConnectTimeoutDefaults(t *testing.T) {
 	})
 }
 
-// Times for later comparison have a monotonic clock reading: if the wall clock is set, cached results
-// and eras live neither longer nor shorter.
+// Times for later comparison are monotonic: if the wall clock is set, cached results and eras live neither longer nor shorter.
 func TestClockJumps(t *testing.T) {
 	c := new(Client)
 	c.cache.put(&request{method: "tools/list"}, []byte(`{"ttlMs":60000}`), 0, 1<<20)

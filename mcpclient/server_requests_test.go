@@ -49,9 +49,8 @@ func TestMaxServerRequests(t *testing.T) {
 			p.ask(fmt.Sprint(i))
 		}
 		m := p.next()
-		if string(m.ID) != "2" || m.Error == nil || m.Error.Code != mcp.CodeInternalError || !strings.Contains(m.Error.Message, "busy: 2 requests") {
-			t.Errorf("got %+v, want a refusal of the third request", m)
-		}
+		check.That(t, string(m.ID) == "2" && m.Error != nil && m.Error.Code == mcp.CodeInternalError && strings.Contains(m.Error.Message, "busy: 2 requests"),
+			"got %+v, want a refusal of the third request", m)
 		p.handlers(running, 2)
 		p.send(`{"method":"notifications/cancelled","params":{"requestId":0}}`)
 		p.handlers(running, 1)
@@ -327,9 +326,8 @@ func TestCursorIsBounded(t *testing.T) {
 		}
 		size.Add(1)
 		for _, err := range c.Tools(t.Context()) {
-			if !errors.Is(err, mcp.ErrInvalidResult) || !strings.Contains(err.Error(), "nextCursor: 65537 bytes") || len(err.Error()) > 4<<10 {
-				t.Errorf("over the bound: got %.200v, want an error about its size", err)
-			}
+			check.That(t, errors.Is(err, mcp.ErrInvalidResult) && strings.Contains(err.Error(), "nextCursor: 65537 bytes") && len(err.Error()) <= 4<<10,
+				"over the bound: got %.200v, want an error about its size", err)
 		}
 	})
 }

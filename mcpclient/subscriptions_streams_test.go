@@ -391,8 +391,7 @@ func TestStandaloneStreamOnDemand(t *testing.T) {
 	}
 }
 
-// A server may answer over its standalone stream, in violation of the protocol. The answer
-// counts, whichever stream is read first.
+// A server may answer over its standalone stream, in violation of the protocol. The answer counts, whichever stream is first.
 func TestAnswerOverStandaloneStream(t *testing.T) {
 	for name, test := range map[string]struct {
 		delay time.Duration

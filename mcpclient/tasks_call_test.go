@@ -129,8 +129,7 @@ func TestWithTask(t *testing.T) {
 	})
 }
 
-// A limit of the call bounds the whole, whichever option sets it, and an unfinished task is
-// cancelled. That of a wait leaves the task.
+// A limit of the call bounds the whole, whichever option sets it, and cancels an unfinished task. That of a wait leaves the task.
 func TestWithTaskLimits(t *testing.T) {
 	const limit = 2500 * time.Millisecond
 	task, progress := mcpclient.WithTask(slow), mcpclient.WithProgress(func(mcp.Progress) {})

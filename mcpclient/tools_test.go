@@ -139,8 +139,7 @@ func TestCallToolAs(t *testing.T) {
 	}
 }
 
-// CallToolAs returns a string result as the text of the tool, or decoded if it is JSON. For
-// other types the error quotes the result.
+// CallToolAs returns a string result as the tool's text, or decoded if it is JSON. For other types the error quotes the result.
 func TestCallToolAsText(t *testing.T) {
 	for text, want := range map[string]string{`The sum is 3.`: "The sum is 3.", `\"quoted\"`: "quoted", ``: ""} {
 		inBubble(t, modern(), func(t *testing.T, c *mcpclient.Client, p *peer) {

@@ -190,12 +190,10 @@ func TestInputs(t *testing.T) {
 		return map[string]string{"key": "k", "place": "Bee"}[in.ID], nil
 	}}
 	cfg := check.Value(l.LoadData(t.Context(), "mcp.json", []byte(withInputs)))(t)
-	if diff := cmp.Diff([]config.Input{
+	check.Same(t, "asked", asked, []config.Input{
 		{ID: "place", Default: "Bee", Choices: []string{"a", "Bee", "C"}},
 		{ID: "key", Description: "The key", Password: true},
-	}, asked, cmpopts.IgnoreUnexported(config.Input{})); diff != "" {
-		t.Errorf("asked: -want +got\n%s", diff)
-	}
+	}, cmpopts.IgnoreUnexported(config.Input{}))
 	for i, w := range []mcpclient.Transport{
 		&mcpclient.HTTP{URL: "https://b.example/", Header: http.Header{"Authorization": {"Bearer k"}}},
 		&mcpclient.Command{Path: "x", Env: []string{"KEY=k"}},

@@ -222,9 +222,8 @@ func TestEnterprise(t *testing.T) {
 		}
 		check.That(t, len(exchanges) == 2 && exchanges[0].Encode() == want.Encode(), "got exchanges %v, want two like %v", exchanges, want)
 		for i, form := range w.forms {
-			if form.Get("grant_type") != grantJWTBearer || form.Get("assertion") != fmt.Sprintf("id-jag-%d", i+1) || form.Get("resource") != serverURL {
-				t.Errorf("got token request %v, want a new assertion in each", form)
-			}
+			check.That(t, form.Get("grant_type") == grantJWTBearer && form.Get("assertion") == fmt.Sprintf("id-jag-%d", i+1) && form.Get("resource") == serverURL,
+				"got token request %v, want a new assertion in each", form)
 			check.That(t, strings.HasPrefix(w.heads[i].Get("Authorization"), "Basic "), "got header %v", w.heads[i])
 		}
 		for _, req := range w.seen {

@@ -160,8 +160,7 @@ func TestOpenBrowserRefuses(t *testing.T) {
 	}
 }
 
-// TestNoSecretIsShown makes each step fail in each way, with servers that echo
-// every request, and searches all visible texts for the secrets.
+// Each step fails in each way, with servers that echo every request, and no visible text has the secrets.
 func TestNoSecretIsShown(t *testing.T) {
 	var visible bytes.Buffer
 	see := func(values ...any) {

@@ -34,8 +34,7 @@ func TestRegistrationRequest(t *testing.T) {
 	}
 }
 
-// TestRegistrationIsKept: one registration of an issuer serves all its servers.
-// A different redirect URI needs a new registration.
+// One registration of an issuer serves all its servers. A different redirect URI needs a new registration.
 func TestRegistrationIsKept(t *testing.T) {
 	w := newWorld(t)
 	opts := w.options()
@@ -127,8 +126,7 @@ func TestRegistrationIsNotStored(t *testing.T) {
 	check.Text(t, call(t.Context(), w.transport(opts)), "client of this program at https://as.test: disk full")
 }
 
-// TestClientsOfOneIssuer: each server uses its own client, and a client of the configuration is not
-// stored: a later one replaces it.
+// Each server uses its own client, and a client of the configuration is not stored: a later one replaces it.
 func TestClientsOfOneIssuer(t *testing.T) {
 	w := newWorld(t)
 	opts := w.options()
@@ -173,8 +171,7 @@ func TestNobodyRegisters(t *testing.T) {
 	check.Text(t, err, "127.0.0.1:7777")
 }
 
-// TestForgottenClient: the server has forgotten the registration when the token is refreshed. The person signs in with
-// another one.
+// The server has forgotten the registration when the token is refreshed. The person signs in with another one.
 func TestForgottenClient(t *testing.T) {
 	w := newWorld(t)
 	auth := w.transport(w.options())
@@ -329,8 +326,7 @@ func TestSignInOnAnotherPage(t *testing.T) {
 	check.That(t, len(w.clients) == 1 && len(w.forms) == 1, "got %d registrations and %d token requests, want one of each", len(w.clients), len(w.forms))
 }
 
-// TestUnknownClient: the server has forgotten the registration, and says so in the redirect or at the token endpoint. The next
-// attempt makes another.
+// The server has forgotten the registration, and says so in the redirect or at the token endpoint. The next one makes another.
 func TestUnknownClient(t *testing.T) {
 	for _, code := range []string{"invalid_client", "unauthorized_client"} {
 		for _, inRedirect := range []bool{true, false} {

@@ -77,8 +77,7 @@ func TestSignInIsNoSilence(t *testing.T) {
 	})
 }
 
-// A client that connects waits for the person as long as the sign-in takes, even though it waits only
-// briefly for the answer to its probe.
+// A client that connects waits for the person as long as the sign-in takes, although it waits only briefly for its probe.
 func TestConnectWaitsForSignIn(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		w.pages["mcp.test/mcp"] = func(rw http.ResponseWriter, req *http.Request) {

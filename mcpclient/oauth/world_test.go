@@ -24,8 +24,7 @@ import (
 
 const serverURL, issuerOne, issuerTwo = "https://mcp.test/mcp", "https://as.test", "https://as2.test"
 
-// world is a protected server and its authorization servers, in memory. Its
-// fields are set before the first request, or with mu held.
+// world is a protected server with authorization servers, in memory. Fields are set before the first request, or with mu held.
 type world struct {
 	t    *testing.T
 	http *memhttp.Server

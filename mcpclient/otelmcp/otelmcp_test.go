@@ -96,9 +96,8 @@ func TestTrace(t *testing.T) {
 			app.End()
 
 			call := r.span("tools/call ask")
-			if call.SpanKind != trace.SpanKindClient || call.Parent.SpanID() != app.SpanContext().SpanID() || call.Status.Code != codes.Unset {
-				t.Errorf("call: got kind %v, parent %v, status %v", call.SpanKind, call.Parent, call.Status)
-			}
+			check.That(t, call.SpanKind == trace.SpanKindClient && call.Parent.SpanID() == app.SpanContext().SpanID() && call.Status.Code == codes.Unset,
+				"call: got kind %v, parent %v, status %v", call.SpanKind, call.Parent, call.Status)
 			parent := fmt.Sprintf("00-%s-%s-01", call.SpanContext.TraceID(), call.SpanContext.SpanID())
 			check.Same(t, "_meta", wire, map[string]string{"traceparent": parent, "tracestate": "vendor=x", "baggage": "user=ada"})
 			asked := r.span("sampling/createMessage")

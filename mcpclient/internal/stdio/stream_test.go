@@ -20,8 +20,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// newTestStream is a stream over a pair of io.Pipes: what is sent comes out of
-// the reader, and what is written to the writer is received.
+// newTestStream is a stream over a pair of io.Pipes: what is sent comes out of the reader; what the writer gets is received.
 func newTestStream(t *testing.T) (transport.Conn, *io.PipeReader, *io.PipeWriter) {
 	t.Helper()
 	fromServer, toClient := io.Pipe()

@@ -192,8 +192,7 @@ func TestStopReadsOutput(t *testing.T) {
 	check.Equal(t, "status", p.Status(), "exit status 5")
 }
 
-// members returns the processes of a group without zombies, on systems with /proc. Wine shows the /proc of its host, with
-// other numbers.
+// members returns the processes of a group without zombies, where there is /proc. Wine shows that of its host: other numbers.
 func members(t *testing.T, group int) (pids []string) {
 	t.Helper()
 	if runtime.GOOS == "windows" {
@@ -231,9 +230,8 @@ func TestStderrForwarded(t *testing.T) {
 	check.Must(t, p.Stop())
 	check.Equal(t, "bytes of stderr", w.Len(), 1<<20)
 	got := p.StderrExcerpt()
-	if len(got) > maxExcerpt || !strings.HasPrefix(got, "line ") || !strings.Contains(got, "\n…\nline ") || !strings.HasSuffix(got, "16383") {
-		t.Errorf("got %d bytes, %.20q to %q, want whole lines up to 16383", len(got), got, got[max(0, len(got)-20):])
-	}
+	check.That(t, len(got) <= maxExcerpt && strings.HasPrefix(got, "line ") && strings.Contains(got, "\n…\nline ") && strings.HasSuffix(got, "16383"),
+		"got %d bytes, %.20q to %q, want whole lines up to 16383", len(got), got, got[max(0, len(got)-20):])
 }
 
 type writerFunc func([]byte) (int, error)
@@ -248,9 +246,8 @@ func TestStderrUnread(t *testing.T) {
 		p := start(t, "stderr", func(s *Spec) { s.Stderr = stderr })
 		within(t, testenv.Patience, "the end of the process", func() { <-p.Done() })
 		check.Must(t, p.Stop())
-		if got, want := p.StderrExcerpt(), fmt.Sprintf("line %058d", 1<<14-1); !strings.HasSuffix(got, want) {
-			t.Errorf("stderr ends with %q, want %q", got[max(0, len(got)-len(want)):], want)
-		}
+		got, want := p.StderrExcerpt(), fmt.Sprintf("line %058d", 1<<14-1)
+		check.That(t, strings.HasSuffix(got, want), "stderr ends with %q, want %q", got[max(0, len(got)-len(want)):], want)
 	}
 	check.Equal(t, "calls of the writer", calls, 1)
 }
