@@ -141,7 +141,7 @@ func (f *codeFlow) identify(ctx context.Context, t *Transport, s *site, redirect
 
 // acquire lets the person sign in.
 func (f *codeFlow) acquire(ctx context.Context, t *Transport, s *site, scopes []string) (*token, error) {
-	if err := s.meta.checkCode(); err != nil {
+	if err := s.meta.checkCodeFlow(); err != nil {
 		return nil, err
 	}
 	previous := "" // even if the store fails: then the client registers again

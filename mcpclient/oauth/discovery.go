@@ -91,7 +91,7 @@ func (t *Transport) resourceMetadata(ctx context.Context, d *demand) (*resourceM
 			urls = []string{atOrigin(t.server, wellKnown+path), atOrigin(t.server, wellKnown)}
 		}
 	}
-	var misses []error
+	var misses error
 	for _, raw := range urls {
 		prm, err := t.resourceMetadataAt(ctx, raw)
 		if err == nil {
@@ -100,12 +100,12 @@ func (t *Transport) resourceMetadata(ctx context.Context, d *demand) (*resourceM
 		if !isAbsent(err) {
 			return nil, err
 		}
-		misses = append(misses, err)
+		misses = join(misses, err)
 	}
 	if d.metadata != "" { // a server of 2025-03-26 would not name any
-		return nil, fmt.Errorf("protected resource metadata that the server names: %w", errors.Join(misses...))
+		return nil, fmt.Errorf("protected resource metadata that the server names: %w", misses)
 	}
-	return nil, fmt.Errorf("%w: no protected resource metadata: %w", ErrNoAuthorization, errors.Join(misses...))
+	return nil, fmt.Errorf("%w: no protected resource metadata: %w", ErrNoAuthorization, misses)
 }
 
 // resourceMetadataAt fetches the metadata at one URL, which must be about this server and name
@@ -160,7 +160,7 @@ func (t *Transport) legacySite(ctx context.Context, why error) (*site, error) {
 	case err != nil:
 		return nil, fmt.Errorf("%w; as in revision 2025-03-26: %w", why, err)
 	}
-	if err := meta.check(t.fetch.guard); err != nil {
+	if err := meta.checkEndpoints(t.fetch.guard); err != nil {
 		return nil, err
 	}
 	if _, err := t.flow.choose([]string{meta.Issuer}, ""); err != nil {

@@ -58,6 +58,10 @@ func TestDiscoveryOrder(t *testing.T) {
 			w.pages["mcp.test/.well-known/oauth-protected-resource/mcp"] = http.NotFound
 			w.pages["mcp.test/.well-known/oauth-protected-resource"] = document(map[string]any{"resource": "https://mcp.test", "authorization_servers": []string{issuerOne}})
 		}, []string{prm, root, "GET " + issuerOne + as}},
+		{"without a token endpoint", func(w *world) {
+			w.meta["token_endpoint"] = nil
+			w.pages["as.test"+oidc] = document(map[string]any{"issuer": issuerOne, "token_endpoint": issuerOne + "/token"})
+		}, []string{prm, "GET " + issuerOne + as, "GET " + issuerOne + oidc}},
 		{"issuer with path, appended", func(w *world) {
 			w.issuers = []string{issuerOne + "/tenant"}
 			w.pages["as.test/tenant"+oidc] = document(map[string]any{"issuer": issuerOne + "/tenant", "token_endpoint": issuerOne + "/token"})
@@ -87,6 +91,7 @@ func TestMetadataIsChecked(t *testing.T) {
 	}{
 		{"issuer differs", func(w *world) { w.meta["issuer"] = "https://evil.test" }, `from issuer "https://evil.test"`},
 		{"issuer has a slash more", func(w *world) { w.meta["issuer"] = issuerOne + "/" }, "exactly"},
+		{"issuer has a query", func(w *world) { w.meta["issuer"] = issuerOne + "?a=b" }, "not shown"},
 		{"resource differs", func(w *world) { w.resource = "https://evil.test/mcp" }, `resource "https://evil.test/mcp"`},
 		{"resource is a sibling", func(w *world) { w.resource = "https://mcp.test/mc" }, "instead of the server"},
 		{"no PKCE", func(w *world) { w.meta["code_challenge_methods_supported"] = nil }, "PKCE"},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/mcpchain/mcpchain/internal/backoff"
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/redact"
 )
@@ -111,4 +112,17 @@ func scrub(text string, secrets ...string) string {
 		}
 	}
 	return cut(text)
+}
+
+// isFinal reports whether the same request would get the same answer again.
+func isFinal(status int) bool {
+	return status/100 == 4 && !backoff.IsTransient(status)
+}
+
+// join returns an error for two attempts in one line. first is nil for none.
+func join(first, next error) error {
+	if first == nil {
+		return next
+	}
+	return fmt.Errorf("%w; %w", first, next)
 }

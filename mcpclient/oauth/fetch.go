@@ -40,10 +40,25 @@ func (f *fetcher) getJSON(ctx context.Context, what, raw string, header http.Hea
 		return &documentError{safeURL(raw), fmt.Sprintf("HTTP status %d", a.status), isFinal(a.status)}
 	}
 	if err := a.decode(v); err != nil {
-		isPage := bytes.HasPrefix(bytes.TrimSpace(a.body), []byte("<")) // some servers have one for every path
+		isPage := bytes.HasPrefix(bytes.TrimSpace(a.body), []byte("<"))
 		return &documentError{safeURL(raw), err.Error(), isPage}
 	}
 	return nil
+}
+
+// documentError is the error of a URL that did not answer with a JSON object.
+type documentError struct {
+	url    string
+	reason string
+	absent bool // the document counts as not existing: some servers answer 401 or 403, or a page, at each path without one
+}
+
+func (e *documentError) Error() string { return fmt.Sprintf("GET %s: %s", e.url, e.reason) }
+
+// isAbsent reports whether the error says that a document counts as not existing.
+func isAbsent(err error) bool {
+	e, ok := errors.AsType[*documentError](err)
+	return ok && e.absent
 }
 
 // get fetches a document. It follows at most maxRedirects redirects to URLs that the guard allows.

@@ -8,8 +8,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-
-	"github.com/mcpchain/mcpchain/internal/backoff"
 )
 
 // issuerMetadata is an authorization server's description of itself (RFC 8414, OpenID
@@ -28,9 +26,7 @@ type issuerMetadata struct {
 	ClientIDMetadataDocumentSupported      bool     `json:"client_id_metadata_document_supported"`
 	AuthorizationResponseIssuerIsSupported bool     `json:"authorization_response_iss_parameter_supported"`
 
-	// assumed is set if there was no such document, and the paths are the defaults
-	// of revision 2025-03-26.
-	assumed bool
+	assumed bool // there was no such document, and the paths are the defaults of revision 2025-03-26
 }
 
 // metadataURLs lists the possible URLs of an issuer's metadata, in order.
@@ -52,7 +48,7 @@ func atOrigin(u *url.URL, path string) string {
 }
 
 // fetchMetadata finds and checks the metadata of an issuer. It tries the next URL after any failure
-// but an ErrUntrusted.
+// but an ErrUntrusted and the end of ctx.
 func (f *fetcher) fetchMetadata(ctx context.Context, issuer string) (*issuerMetadata, error) {
 	u, err := f.guard.checkURL("issuer", issuer)
 	if err != nil {
@@ -61,18 +57,21 @@ func (f *fetcher) fetchMetadata(ctx context.Context, issuer string) (*issuerMeta
 	if u.RawQuery != "" {
 		return nil, untrustedError("issuer %s has a query", safeURL(issuer))
 	}
-	var misses []error
+	var misses error
 	for _, raw := range metadataURLs(u) {
 		m, err := f.metadataAt(ctx, raw, nil, issuer)
+		if err == nil {
+			err = m.checkEndpoints(f.guard)
+		}
 		switch {
 		case err == nil:
-			return m, m.check(f.guard)
+			return m, nil
 		case errors.Is(err, ErrUntrusted) || ctx.Err() != nil:
 			return nil, err
 		}
-		misses = append(misses, err)
+		misses = join(misses, err)
 	}
-	return nil, fmt.Errorf("no metadata of authorization server %s: %w", safeURL(issuer), errors.Join(misses...))
+	return nil, fmt.Errorf("no usable metadata of authorization server %s: %w", safeURL(issuer), misses)
 }
 
 // metadataAt fetches metadata, which must be of one of the issuers.
@@ -81,15 +80,20 @@ func (f *fetcher) metadataAt(ctx context.Context, raw string, header http.Header
 	if err := f.getJSON(ctx, "authorization server metadata", raw, header, m); err != nil {
 		return nil, err
 	}
-	// 2026-07-28: "MUST NOT use the metadata if they differ".
+	// 2026-07-28 authorization: "MUST NOT use the metadata if they differ".
 	if !slices.Contains(issuers, m.Issuer) {
-		return nil, untrustedError("the metadata at %s is from issuer %q, want exactly %q", safeURL(raw), safeURL(m.Issuer), safeURL(issuers[0]))
+		note := ""
+		if slices.ContainsFunc(issuers, func(issuer string) bool { return safeURL(issuer) == safeURL(m.Issuer) }) {
+			note = " (they differ in a part that is not shown)"
+		}
+		return nil, untrustedError("the metadata at %s is from issuer %q, want exactly %q%s",
+			safeURL(raw), safeURL(m.Issuer), safeURLs(issuers), note)
 	}
 	return m, nil
 }
 
-// check refuses metadata with a forbidden URL, or without a token endpoint.
-func (m *issuerMetadata) check(g *guard) error {
+// checkEndpoints refuses metadata with a forbidden URL, or without a token endpoint.
+func (m *issuerMetadata) checkEndpoints(g *guard) error {
 	for _, e := range []struct{ what, url string }{
 		{"authorization endpoint", m.AuthorizationEndpoint},
 		{"token endpoint", m.TokenEndpoint},
@@ -108,35 +112,15 @@ func (m *issuerMetadata) check(g *guard) error {
 	return nil
 }
 
-// checkCode refuses a server at which a person cannot sign in, or that does not protect the code.
-func (m *issuerMetadata) checkCode() error {
+// checkCodeFlow refuses a server at which a person cannot sign in, or that does not protect the code.
+func (m *issuerMetadata) checkCodeFlow() error {
 	if m.AuthorizationEndpoint == "" {
 		return fmt.Errorf("authorization server %s names no authorization endpoint: a person cannot sign in there", safeURL(m.Issuer))
 	}
-	// 2026-07-28: without code_challenge_methods_supported "clients MUST refuse to proceed".
+	// 2026-07-28 authorization: without code_challenge_methods_supported "clients MUST refuse to proceed".
 	if !m.assumed && !slices.Contains(m.CodeChallengeMethodsSupported, "S256") {
 		return untrustedError("authorization server %s does not say that it supports PKCE with S256 "+
 			"(code_challenge_methods_supported)", safeURL(m.Issuer))
 	}
 	return nil
-}
-
-// documentError is the error of a URL that did not answer with a JSON object.
-type documentError struct {
-	url    string
-	reason string
-	absent bool // the document does not exist, as opposed to a failure
-}
-
-func (e *documentError) Error() string { return fmt.Sprintf("GET %s: %s", e.url, e.reason) }
-
-// isAbsent reports whether the error says that a document does not exist.
-func isAbsent(err error) bool {
-	e, ok := errors.AsType[*documentError](err)
-	return ok && e.absent
-}
-
-// isFinal reports whether the same request would get the same answer again.
-func isFinal(status int) bool {
-	return status/100 == 4 && !backoff.IsTransient(status)
 }
