@@ -33,7 +33,7 @@ func TestAnswerIsChecked(t *testing.T) {
 		want      string // part of the error; empty for success
 	}{
 		{"iss supported and right", true, func(url.Values) {}, ""},
-		{"iss supported and missing", true, func(a url.Values) { a.Del("iss") }, "does not name its issuer"},
+		{"iss supported and missing", true, func(a url.Values) { a.Del("iss") }, "names no issuer"},
 		{"iss supported and empty", true, func(a url.Values) { a.Set("iss", "") }, "another issuer"},
 		{"iss supported and wrong", true, func(a url.Values) { a.Set("iss", "https://evil.test") }, "another issuer"},
 		{"iss not announced and right", nil, func(url.Values) {}, ""},

@@ -15,8 +15,8 @@ type signIn struct {
 	client      *Credentials
 	redirectURI string
 	scopes      []string
-	state       string
-	verifier    string
+	state       string // the response must repeat it
+	verifier    string // of PKCE (RFC 7636): it proves that the token request belongs to this sign-in
 }
 
 func newSignIn(s *site, client *Credentials, redirectURI string, scopes []string) *signIn {
@@ -41,9 +41,9 @@ func (s *signIn) url() string {
 	return config.AuthCodeURL(s.state, options...)
 }
 
-// exchange exchanges the code of an answer for a token.
-func (s *signIn) exchange(ctx context.Context, t *Transport, answer url.Values) (*token, error) {
-	code, err := s.code(answer)
+// exchange exchanges the code of the authorization response for a token.
+func (s *signIn) exchange(ctx context.Context, t *Transport, response url.Values) (*token, error) {
+	code, err := s.code(response)
 	if err != nil {
 		return nil, err
 	}
@@ -53,49 +53,44 @@ func (s *signIn) exchange(ctx context.Context, t *Transport, answer url.Values) 
 	})
 }
 
-// codeForm returns the form of a token request with a code.
-func codeForm(code, redirectURI, verifier string) url.Values {
-	return url.Values{"grant_type": {"authorization_code"}, "code": {code}, "redirect_uri": {redirectURI}, "code_verifier": {verifier}}
-}
-
-// code returns the code of an answer. It uses and quotes an answer only after checkSender has shown
+// code returns the code of the authorization response. It uses and quotes the response only after checkSender has shown
 // that it comes from the right server.
-func (s *signIn) code(answer url.Values) (string, error) {
-	if err := s.checkSender(answer); err != nil {
+func (s *signIn) code(response url.Values) (string, error) {
+	if err := s.checkSender(response); err != nil {
 		return "", err
 	}
-	code := answer.Get("code")
+	code := response.Get("code")
 	switch {
-	case answer.Has("error"):
+	case response.Has("error"):
 		return "", &ServerError{
 			doing: "sign in", Issuer: safeURL(s.site.issuer()),
-			Code:        scrub(answer.Get("error"), s.state, s.verifier, code),
-			description: scrub(answer.Get("error_description"), s.state, s.verifier, code),
+			Code:        scrub(response.Get("error"), s.state, s.verifier, code),
+			description: scrub(response.Get("error_description"), s.state, s.verifier, code),
 		}
 	case code == "":
-		return "", untrustedError("the answer of the sign-in has no code")
+		return "", untrustedError("the authorization response has no code")
 	case len(code) > maxToken:
-		return "", untrustedError("the code in the answer of the sign-in has %d bytes, want at most %d", len(code), maxToken)
+		return "", untrustedError("the code in the authorization response has %d bytes, want at most %d", len(code), maxToken)
 	}
 	return code, nil
 }
 
-// checkSender checks state and issuer of an answer. RFC 9207: iss is compared byte by byte, even if
-// the metadata does not announce it. It may be missing only then.
-func (s *signIn) checkSender(answer url.Values) error {
-	for _, values := range answer {
+// checkSender checks state and issuer of the authorization response. Its errors quote nothing of the response, which anybody
+// may have sent. RFC 9207: iss is compared byte by byte, even if the metadata does not announce it. It may be missing only then.
+func (s *signIn) checkSender(response url.Values) error {
+	for _, values := range response {
 		if len(values) > 1 {
-			return untrustedError("the answer of the sign-in has a parameter twice")
+			return untrustedError("the authorization response has a parameter twice")
 		}
 	}
 	issuer := s.site.issuer()
 	switch {
-	case answer.Get("state") != s.state:
-		return untrustedError("the answer of the sign-in has another state than the request: it belongs to another sign-in")
-	case answer.Has("iss") && answer.Get("iss") != issuer:
-		return untrustedError("the answer of the sign-in comes from another issuer than %s", safeURL(issuer))
-	case !answer.Has("iss") && s.site.meta.AuthorizationResponseIssuerIsSupported:
-		return untrustedError("the answer of the sign-in does not name its issuer, which %s promises in its metadata", safeURL(issuer))
+	case response.Get("state") != s.state:
+		return untrustedError("the authorization response has another state than the request: it belongs to another sign-in")
+	case response.Has("iss") && response.Get("iss") != issuer:
+		return untrustedError("the authorization response comes from another issuer than %s", safeURL(issuer))
+	case !response.Has("iss") && s.site.meta.AuthorizationResponseIssuerIsSupported:
+		return untrustedError("the authorization response names no issuer, although the metadata of %s promises it", safeURL(issuer))
 	}
 	return nil
 }

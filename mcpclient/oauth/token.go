@@ -25,6 +25,11 @@ type tokenRequest struct {
 	configured bool
 }
 
+// codeForm returns the form of a token request with the code of a sign-in.
+func codeForm(code, redirectURI, verifier string) url.Values {
+	return url.Values{"grant_type": {"authorization_code"}, "code": {code}, "redirect_uri": {redirectURI}, "code_verifier": {verifier}}
+}
+
 type tokenAnswer struct {
 	AccessToken     string          `json:"access_token"`
 	TokenType       string          `json:"token_type"`
