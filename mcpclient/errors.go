@@ -41,7 +41,7 @@ var (
 
 // ErrUndeclared is the error of a call for which the server declared no capability. The call was not sent;
 // [Protocol.AllowUndeclared] sends it, but not as a task of a legacy tool that does not support tasks. It is
-// also the error of a subscription of which the server accepts nothing.
+// also the error of a subscription if the server accepts nothing of its filter.
 var ErrUndeclared = errors.New("mcpclient: the server declared no capability for this")
 
 // undeclaredError is an [ErrUndeclared] that names the capability for people, such as "resources".
