@@ -134,7 +134,7 @@ func ExampleFallback() {
 	fmt.Println(result.Warnings[0].Text)
 	// Output:
 	// small says: 42.
-	// the model large failed and small is asked: too many requests
+	// model large failed, so small was asked: too many requests
 }
 
 func ExampleOptions_prices() {

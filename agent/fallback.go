@@ -15,14 +15,17 @@ import (
 )
 
 // Fallback returns a model that asks the next of models if one is overloaded or unreachable,
-// refuses its key, or does not exist, provided that nothing of a reply was shown yet. It panics
-// without models, and if one is nil.
+// refuses its key, or does not exist, provided that nothing of a reply was shown yet. Any other error, such
+// as that of a timeout, is the result. It panics without models, and if one is nil.
 //
-// A run of this process stays with the model that has answered, until that fails. Each message
-// names its model ([run.Message.Model]), and a [Warning] reports each change. Tools and formats are
-// written for the first model, and what one model does not support is sent to none. Reasoning goes
-// back only to models of the same provider. With Limits.Cost each model needs a price, and a call
-// reserves what the most expensive model may cost.
+// Each call of the agent, such as [Agent.Run] or [Agent.Resume], begins with the first model, and stays with the
+// model that has answered until that fails. Each message names its model ([run.Message.Model]), and a [Warning]
+// reports each change.
+//
+// Tools and formats are written for the first model, and what one model does not support is sent to
+// none. No model is asked for more than its own bound of a reply, if it has one. Reasoning goes back only to
+// models of the same provider. With Limits.Cost each model needs a price, and a call reserves what the
+// most expensive model may cost.
 func Fallback(models ...Model) Model {
 	if len(models) == 0 {
 		panic("agent: Fallback without models")
@@ -38,8 +41,9 @@ func Fallback(models ...Model) Model {
 // fallback is the model of [Fallback].
 type fallback struct{ models []Model }
 
-// Info returns the information of the first model, with the names of all, the smallest window, the
-// largest MaxTokens, and only the formats and media that all accept.
+// Info returns the information of the first model, with the names of all, the smallest window that is
+// known, the largest MaxTokens, only the formats and media that all accept, and the first ToolsErr. MaxTokens
+// is 0 if that of one model is: nothing is known to bound its reply.
 func (f *fallback) Info() model.Info {
 	var all []model.Info
 	for _, m := range f.models {
@@ -58,7 +62,11 @@ func (f *fallback) Info() model.Info {
 		if other.Window > 0 && (info.Window == 0 || other.Window < info.Window) {
 			info.Window = other.Window
 		}
-		info.MaxTokens = max(info.MaxTokens, other.MaxTokens)
+		if info.MaxTokens == 0 || other.MaxTokens == 0 {
+			info.MaxTokens = 0
+		} else {
+			info.MaxTokens = max(info.MaxTokens, other.MaxTokens)
+		}
 		info.ToolsErr = cmp.Or(info.ToolsErr, other.ToolsErr)
 	}
 	return info
@@ -76,14 +84,17 @@ func (f *fallback) Generate(ctx context.Context, r *model.Request) iter.Seq2[mod
 		known := f.memory(r.Scratch)
 		var warnings []string
 		for n := range f.models {
-			i := (known.answered + n) % len(f.models)
-			asked := *r
+			i, hasNext := f.index(known.answered+n), n+1 < len(f.models)
+			info, asked := f.models[i].Info(), *r
 			asked.Scratch = &known.scratches[i]
-			hasNext := n+1 < len(f.models)
+			if info.MaxTokens > 0 {
+				asked.MaxTokens = min(asked.MaxTokens, info.MaxTokens)
+			}
 			failed := askModel(ctx, f.models[i], &asked, hasNext, func(d model.Delta, err error) bool {
 				if reply := d.Response; reply != nil {
 					known.answered = i
-					reply.Message.Model = cmp.Or(reply.Message.Model, f.models[i].Info().Name)
+					reply.Message.Model = cmp.Or(reply.Message.Model, info.Name)
+					reply.Endpoint = cmp.Or(reply.Endpoint, info.Endpoint)
 					if reply.Warning != "" {
 						warnings = append(warnings, reply.Warning)
 					}
@@ -97,14 +108,17 @@ func (f *fallback) Generate(ctx context.Context, r *model.Request) iter.Seq2[mod
 			if failed == nil {
 				return
 			}
-			next := (i + 1) % len(f.models)
-			warnings = append(warnings, fmt.Sprintf("the model %s failed and %s is asked: %v", f.displayName(i), f.displayName(next), failed))
+			next := f.displayName(f.index(i + 1))
+			warnings = append(warnings, fmt.Sprintf("model %s failed, so %s was asked: %v", f.displayName(i), next, failed))
 		}
 	}
 }
 
-// askModel asks one of the models, and yields its deltas. If it returns an error, nothing was
-// yielded, and the next model is to be asked.
+// index returns the index of the nth model; the first follows the last.
+func (f *fallback) index(n int) int { return n % len(f.models) }
+
+// askModel asks one of the models, and yields its deltas. If it returns an error, nothing but empty
+// deltas was yielded, and the next model is to be asked.
 func askModel(ctx context.Context, m Model, r *model.Request, hasNext bool, yield func(model.Delta, error) bool) error {
 	shown := false
 	for d, err := range m.Generate(ctx, r) {
@@ -112,7 +126,7 @@ func askModel(ctx context.Context, m Model, r *model.Request, hasNext bool, yiel
 		if canSwitch && err != nil && mayAskNext(err) {
 			return err
 		}
-		shown = shown || d.Text != "" || d.Reasoning != ""
+		shown = shown || d != model.Delta{}
 		if !yield(d, err) {
 			return nil
 		}

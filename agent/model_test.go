@@ -127,7 +127,7 @@ func TestFallback(t *testing.T) {
 			check.Same(t, "answer, whose it is, and the calls of both",
 				[]any{got.Output, got.Messages[1].Model, len(first.prompts()), len(second.prompts())}, []any{"hello", "b", 1, 2})
 			told := warningsOf(got)
-			check.That(t, len(told) == 1 && strings.Contains(told[0], "a failed and b is asked: sorry"), "got the warnings %q", told)
+			check.That(t, len(told) == 1 && strings.Contains(told[0], "model a failed, so b was asked: sorry"), "got the warnings %q", told)
 		})
 	}
 }
@@ -144,20 +144,28 @@ func TestFallbackOfAll(t *testing.T) {
 	check.Same(t, "answer, and warnings", []any{got.Output, len(warningsOf(got))}, []any{"a is back", 2})
 	none, poor := play(down("no key")).called("a"), play(down("no money")).called("b")
 	check.Same(t, "warnings", warningsOf(mustRun(t, newAgent(t, agent.Fallback(none, poor, play(warns).called("c")), nil), human("go"))), []string{
-		"the model a failed and b is asked: no key; the model b failed and c is asked: no money; an option was left out",
+		"model a failed, so b was asked: no key; model b failed, so c was asked: no money; an option was left out",
 	})
 	_, err := newAgent(t, agent.Fallback(none, poor, play(down("no network"))), nil).Run(t.Context(), human("go"))
-	check.Text(t, err, "no network; before that, the model a failed and b is asked: no key; the model b failed and 3 is asked: no money")
+	check.Text(t, err, "no network; before that, model a failed, so b was asked: no key; model b failed, so 3 was asked: no money")
 }
 
-// Under a limit that leaves enough, each model keeps its own bound of a reply: that of another may be more than it has.
+// Under a limit each model keeps its own bound of a reply, as that of another may be more than it has, and none may
+// write more than is reserved, also if its own bound is unknown.
 func TestFallbackUnderALimit(t *testing.T) {
 	down := breaks(&model.Error{Kind: model.ErrorUnavailable, Retried: true, Err: errors.New("down")})
-	for limit, most := range map[int64]int{1_000_000: 0, 2000: 2000} {
-		large, small := play(down).as(model.Info{Name: "a", MaxTokens: 5000}), play(using(says("hello"), 10, 5)).called("b")
-		mustRun(t, newAgent(t, agent.Fallback(large, small), &agent.Options{Limits: run.Limits{Tokens: limit}}), human("go"))
-		got := small.prompts()[0].Request.MaxTokens
-		check.That(t, got <= most && (got > 0) == (most > 0), "limit %d: got the bound %d, want at most %d", limit, got, most)
+	for _, tt := range []struct {
+		limit                   int64
+		own, other, first, most int
+	}{
+		{1_000_000, 5000, 7000, 0, 0}, {1_000_000, 5000, 0, 5000, 8192}, {9000, 5000, 100, 4999, 100}, {2000, 5000, 0, 1999, 1999},
+	} {
+		first, next := play(down).as(model.Info{Name: "a", MaxTokens: tt.own}), play(using(says("hello"), 10, 5)).as(model.Info{Name: "b", MaxTokens: tt.other})
+		mustRun(t, newAgent(t, agent.Fallback(first, next), &agent.Options{Limits: run.Limits{Tokens: tt.limit}}), human("go"))
+		for i, m := range []*script{first, next} {
+			got, most := m.prompts()[0].Request.MaxTokens, []int{tt.first, tt.most}[i]
+			check.That(t, got <= most && (got > 0) == (most > 0), "%+v: got the bound %d, want at most %d", tt, got, most)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -110,6 +111,10 @@ func TestRunStaysAtItsEndpoint(t *testing.T) {
 		{thinking(t, host, "gpt-4.1"), thinking(t, host, "gpt-6-sol"), "/v1/chat/completions", 0},
 		{thinking(t, host, "gpt-6-sol"), thinking(t, host, "gpt-4.1"), "/v1/responses", 0},
 		{thinking(t, host, "gpt-6-sol"), play(says("Hello.")).as(model.Info{Endpoint: "messages", NoStreaming: true}), "", 1},
+		{thinking(t, host, "gpt-6-sol"), agent.Fallback(
+			play(breaks(&model.Error{Kind: model.ErrorAuth, Err: errors.New("no key")})).as(model.Info{Endpoint: "responses", NoStreaming: true}),
+			play(says("Hello.")).as(model.Info{Endpoint: "messages"}),
+		), "", 2},
 	} {
 		store := record.NewMemory()
 		mustRun(t, newAgent(t, tt.first, &agent.Options{Durable: agent.Durable{Store: store}}), human("go"), agent.WithRun(theRun.ID))
@@ -118,7 +123,7 @@ func TestRunStaysAtItsEndpoint(t *testing.T) {
 		path := all[len(all)-1].Path
 		check.That(t, tt.want == "" || path == tt.want, "got a request to %s, want %s", path, tt.want)
 		told := warningsOf(got)
-		check.That(t, len(told) == tt.told && (tt.told <= 0 || strings.Contains(told[0], `continues at "messages"`)), "got the warnings %q, want %d", told, tt.told)
+		check.That(t, len(told) == tt.told && (tt.told <= 0 || strings.Contains(told[tt.told-1], `continues at "messages"`)), "got the warnings %q, want %d", told, tt.told)
 	}
 }
 
