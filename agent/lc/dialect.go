@@ -17,19 +17,22 @@ type form struct {
 	rules    convert.Rules
 	profile  profile.Profile
 	provider string // by OpenTelemetry's conventions
+
+	schemaMaps   bool // the parameters of a tool are a map[string]any
+	noToolsAtEnd bool // tools are left out when the model has to answer without them
 }
 
 var forms = map[string]form{
-	"openai":        {convert.Rules{}, profile.OpenAI, "openai"},
-	"openai-strict": {convert.Rules{}, profile.OpenAIStrict, "openai"},
-	"gemini":        {convert.Rules{}, profile.Gemini, "gcp.gemini"},
-	"llamacpp":      {convert.Rules{}, profile.LlamaCpp, "llamacpp"},
+	"openai":        {profile: profile.OpenAI, provider: "openai"},
+	"openai-strict": {profile: profile.OpenAIStrict, provider: "openai"},
+	"gemini":        {profile: profile.Gemini, provider: "gcp.gemini"},
+	"llamacpp":      {profile: profile.LlamaCpp, provider: "llamacpp"},
 	// Anthropic's provider ignores the tool choice, and the API requires the tools as long as the history has calls. So
 	// its models are told in words when they have to answer without tools.
-	"anthropic": {convert.Rules{SingleParts: true, NoBlankText: true}, profile.Anthropic, "anthropic"},
-	"bedrock":   {convert.Rules{SingleParts: true, NoBlankText: true}, profile.OpenAI, "aws.bedrock"},
-	"google":    {convert.Rules{MergedResults: true, SchemaMaps: true}, profile.GoogleAI, "gcp.gemini"},
-	"mistral":   {convert.Rules{ResultsLast: true, NoToolsAtEnd: true}, profile.OpenAI, "mistral_ai"},
+	"anthropic": {profile: profile.Anthropic, provider: "anthropic", rules: convert.Rules{SingleParts: true, NoBlankText: true}},
+	"bedrock":   {profile: profile.OpenAI, provider: "aws.bedrock", rules: convert.Rules{SingleParts: true, NoBlankText: true}},
+	"google":    {profile: profile.GoogleAI, provider: "gcp.gemini", rules: convert.Rules{MergedResults: true}, schemaMaps: true},
+	"mistral":   {profile: profile.OpenAI, provider: "mistral_ai", rules: convert.Rules{ResultsLast: true}, noToolsAtEnd: true},
 }
 
 // packages has the dialects of langchaingo's packages that are not openai.

@@ -75,8 +75,7 @@ func Model(m llms.Model, opts *ModelOptions) agent.Model {
 	if opts != nil {
 		w.options = *opts
 	}
-	form := formOf(w.options.Dialect, m)
-	w.rules = form.rules
+	w.form = formOf(w.options.Dialect, m)
 	asked := llms.CallOptions{Temperature: math.NaN()}
 	for _, set := range w.options.CallOptions {
 		set(&asked)
@@ -91,7 +90,7 @@ func Model(m llms.Model, opts *ModelOptions) agent.Model {
 		w.options.Stream = true
 	}
 	w.info = model.Info{
-		Provider: form.provider, Name: asked.Model, Profile: form.profile, MaxTokens: asked.MaxTokens,
+		Provider: w.form.provider, Name: asked.Model, Profile: w.form.profile, MaxTokens: asked.MaxTokens,
 		NoStreaming: !w.options.Stream, ToolsErr: noTools(m),
 	}
 	if named, ok := m.(interface{ ModelName() string }); ok && w.info.Name == "" {
@@ -104,7 +103,7 @@ func Model(m llms.Model, opts *ModelOptions) agent.Model {
 type langchainModel struct {
 	model       llms.Model
 	options     ModelOptions
-	rules       convert.Rules
+	form        form
 	temperature float64 // for calls without a temperature; 0: none
 	info        model.Info
 }
@@ -115,7 +114,7 @@ func (w *langchainModel) Info() model.Info { return w.info }
 // Generate implements [model.Model].
 func (w *langchainModel) Generate(ctx context.Context, r *model.Request) iter.Seq2[model.Delta, error] {
 	return func(yield func(model.Delta, error) bool) {
-		messages := convert.ToLLMS(w.rules, r.System, r.Messages)
+		messages := convert.ToLLMS(w.form.rules, r.System, r.Messages)
 		var response *llms.ContentResponse
 		var err error
 		if r.Stream && w.options.Stream {
@@ -190,7 +189,7 @@ func (w *langchainModel) stream(
 func (w *langchainModel) callOptions(r *model.Request, send func(model.Delta) error) []llms.CallOption {
 	tools := w.toolsOf(r.Tools)
 	choice := choiceOf(r)
-	if choice == "none" && w.rules.NoToolsAtEnd {
+	if choice == "none" && w.form.noToolsAtEnd {
 		tools = nil
 	}
 	decide := func(o *llms.CallOptions) {
@@ -236,7 +235,7 @@ func sendTo(send func(model.Delta) error, d model.Delta) error {
 func (w *langchainModel) toolsOf(all []model.Tool) (out []llms.Tool) {
 	for _, t := range all {
 		f := &llms.FunctionDefinition{Name: t.Name, Description: t.Description, Parameters: t.Schema, Strict: t.Strict}
-		if w.rules.SchemaMaps {
+		if w.form.schemaMaps {
 			var schema map[string]any
 			if json.Unmarshal(t.Schema, &schema) == nil {
 				f.Parameters = schema

@@ -23,8 +23,8 @@ import (
 var (
 	openAI       = convert.Rules{}
 	anthropic    = convert.Rules{SingleParts: true, NoBlankText: true}
-	google       = convert.Rules{MergedResults: true, SchemaMaps: true}
-	mistral      = convert.Rules{ResultsLast: true, NoToolsAtEnd: true}
+	google       = convert.Rules{MergedResults: true}
+	mistral      = convert.Rules{ResultsLast: true}
 	everyDialect = []convert.Rules{openAI, anthropic, google, mistral}
 )
 
@@ -101,7 +101,7 @@ func TestToLLMS(t *testing.T) {
 	)
 	for d, want := range map[convert.Rules][]string{
 		openAI: {
-			`system: "s1" "s2"`, user, `ai: " \n" 1=f({"x":1}) 2=f({})`,
+			`system: "s1\n\ns2"`, user, `ai: " \n" 1=f({"x":1}) 2=f({})`,
 			`tool: 1→"result of 1"`, `tool: 2→"result of 2"`, media, recall, `ai: "d"`,
 		},
 		anthropic: {
@@ -109,11 +109,11 @@ func TestToLLMS(t *testing.T) {
 			`ai: 1=f({"x":1})`, `ai: 2=f({})`, `tool: 1→"result of 1"`, `tool: 2→"result of 2"`, media, recall, `ai: "d"`,
 		},
 		google: {
-			`system: "s1" "s2"`, user, `ai: " \n" 1=f({"x":1}) 2=f({})`,
+			`system: "s1\n\ns2"`, user, `ai: " \n" 1=f({"x":1}) 2=f({})`,
 			`tool: 1→"result of 1" 2→"result of 2"`, media, recall, `ai: "d"`,
 		},
 		mistral: {
-			`system: "s1" "s2"`, user, `ai: " \n" 1=f({"x":1}) 2=f({})`,
+			`system: "s1\n\ns2"`, user, `ai: " \n" 1=f({"x":1}) 2=f({})`,
 			`tool: 1→"result of 1"`, `tool: 2→"result of 2"`, `ai: "(The conversation was interrupted here.)"`, recall, `ai: "d"`,
 		},
 	} {
@@ -146,10 +146,28 @@ func TestSystemPrompt(t *testing.T) {
 		{"be", 4, []string{`system: "be\n\none\n\ntwo"`, `human: "go"`, `system: "late"`}},
 		{"do", 3, []string{`system: "do\n\none\n\ntwo"`, `human: "go"`}},
 		{"do", 1, []string{`system: "do\n\none"`}},
-		{"", 3, []string{`system: "one"`, `system: "two"`, `human: "go"`}},
+		{"", 3, []string{`system: "one\n\ntwo"`, `human: "go"`}},
 	} {
 		got := lines(convert.ToLLMS(openAI, step.system, h[:step.of]))
 		check.Same(t, fmt.Sprintf("system %q, %d messages", step.system, step.of), got, step.want)
+	}
+}
+
+// TestOrder has messages that a provider refuses where they are: blank texts, and any but its model's after results.
+func TestOrder(t *testing.T) {
+	blank, empty, tool := run.Text(run.RoleSystem, " \n"), message(run.RoleUser), message(run.RoleTool, result("1"))
+	s, u := run.Text(run.RoleSystem, "s"), run.Text(run.RoleUser, "u")
+	for _, tt := range []struct {
+		rules    convert.Rules
+		system   string
+		messages []run.Message
+		want     []string
+	}{
+		{anthropic, " ", []run.Message{blank, u, blank}, []string{`human: "u"`}},
+		{mistral, "", []run.Message{tool, empty}, []string{`tool: 1→"result of 1"`}},
+		{mistral, "", []run.Message{tool, s, u}, []string{`tool: 1→"result of 1"`, `ai: "(The conversation was interrupted here.)"`, `system: "s"`, `human: "u"`}},
+	} {
+		check.Same(t, fmt.Sprint(tt.want), lines(convert.ToLLMS(tt.rules, tt.system, tt.messages)), tt.want)
 	}
 }
 

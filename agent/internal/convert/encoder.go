@@ -1,8 +1,8 @@
 // Package convert carries the messages of a run to langchaingo and back.
 //
-// [ToLLMS] writes messages as a provider of langchaingo takes them, [FromLLMS] reads messages, and
-// [FromResponse] reads the reply of a model, [KindOfStatus] its failure. [Generate] makes a model of
-// ours one of langchaingo.
+// [ToLLMS] writes messages by the [Rules] of a provider of langchaingo, and [FromLLMS] reads them. [FromResponse],
+// [Finish], [ID], [Usage] and [Warning] read the reply of a model, and [KindOfStatus] the status of its failure.
+// [Generate] implements a model of langchaingo by a model of ours, which an [Ask] asks.
 //
 // The detail of an image, "low" or "high", is a string in [run.Part.Provider] under "detail".
 // langchaingo has no content for reasoning, so ToLLMS leaves reasoning out. A summary is written as
@@ -17,32 +17,46 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
-// ToLLMS converts the messages for a provider. Images of results follow the results in a human message, if
-// the rules allow that, as tool messages cannot contain them; other media of results are left out. A system
-// prompt comes first, in one message with the system messages at the beginning of the history, because some
-// providers accept only one. The result shares the data of media with the messages.
+// Rules describe the messages that a provider of langchaingo requires. With the zero value, messages have any form.
+type Rules struct {
+	SingleParts   bool // a message of the model has one part: several parts become several messages
+	NoBlankText   bool // blank text is refused: it is left out
+	MergedResults bool // the results of a turn are one message
+	ResultsLast   bool // only a message of the model may follow results: their media are left out
+}
+
+// ToLLMS converts the messages for a provider. Each system message becomes one text, and the system prompt and the
+// system messages at the beginning of the history become one message, because some providers accept only one.
+//
+// Tool messages cannot contain images. A human message after the results of a turn has their PNG, JPEG, GIF and WebP
+// images with data, if the rules allow that; other media of results are left out. The result shares the data of media
+// with the messages.
 func ToLLMS(rules Rules, system string, messages []run.Message) []llms.MessageContent {
 	e := &encoder{rules: rules, out: make([]llms.MessageContent, 0, len(messages)+1)}
-	if system != "" {
-		texts := []string{system}
-		for len(messages) > 0 && messages[0].Role == run.RoleSystem {
-			texts, messages = appendTexts(texts, messages[0].Parts), messages[1:]
-		}
-		e.out = append(e.out, llms.TextParts(llms.ChatMessageTypeSystem, strings.Join(texts, "\n\n")))
+	texts := e.appendTexts(nil, []run.Part{{Type: run.PartText, Text: system}})
+	for len(messages) > 0 && messages[0].Role == run.RoleSystem {
+		texts, messages = e.appendTexts(texts, messages[0].Parts), messages[1:]
 	}
-	for n := 0; len(messages) > 0; messages = messages[n:] {
-		n = 0
-		for n < len(messages) && messages[n].Role == run.RoleTool {
-			n++
-		}
+	e.addSystem(texts)
+	for len(messages) > 0 {
+		n := leadingResults(messages)
 		if n > 0 {
 			e.addTurn(messages[:n])
 		} else {
-			n = 1
 			e.addMessage(&messages[0])
+			n = 1
 		}
+		messages = messages[n:]
 	}
 	return e.out
+}
+
+// leadingResults returns how many messages with results are at the beginning.
+func leadingResults(messages []run.Message) (n int) {
+	for n < len(messages) && messages[n].Role == run.RoleTool {
+		n++
+	}
+	return n
 }
 
 // encoder converts a history.
@@ -51,29 +65,50 @@ type encoder struct {
 	out   []llms.MessageContent
 }
 
-func appendTexts(texts []string, parts []run.Part) []string {
-	for _, p := range parts {
-		if p.Type == run.PartText || p.Type == run.PartSummary {
-			texts = append(texts, p.Text)
+// interrupted separates results from a message that the provider does not allow after them, if the run ended
+// before the model read the results.
+const interrupted = "(The conversation was interrupted here.)"
+
+// add adds a message, unless it has no parts: providers index the first.
+func (e *encoder) add(role llms.ChatMessageType, parts ...llms.ContentPart) {
+	if len(parts) == 0 {
+		return
+	}
+	mayFollow := role == llms.ChatMessageTypeAI || role == llms.ChatMessageTypeTool
+	if n := len(e.out); e.rules.ResultsLast && !mayFollow && n > 0 && e.out[n-1].Role == llms.ChatMessageTypeTool {
+		e.out = append(e.out, llms.TextParts(llms.ChatMessageTypeAI, interrupted))
+	}
+	e.out = append(e.out, llms.MessageContent{Role: role, Parts: parts})
+}
+
+// addSingly adds a message for each part.
+func (e *encoder) addSingly(role llms.ChatMessageType, parts []llms.ContentPart) {
+	for i := range parts {
+		e.add(role, parts[i:i+1:i+1]...)
+	}
+}
+
+// addSystem adds a system message.
+func (e *encoder) addSystem(texts []string) {
+	if len(texts) > 0 {
+		e.add(llms.ChatMessageTypeSystem, llms.TextContent{Text: strings.Join(texts, "\n\n")})
+	}
+}
+
+// appendTexts appends the texts of a system message that are not empty.
+func (e *encoder) appendTexts(texts []string, parts []run.Part) []string {
+	for i := range parts {
+		if text, ok := e.rules.part(&parts[i]).(llms.TextContent); ok && text.Text != "" {
+			texts = append(texts, text.Text)
 		}
 	}
 	return texts
 }
 
-// interrupted separates results from a human message, if the run ended before the model read
-// the results and the provider allows no human message after them.
-const interrupted = "(The conversation was interrupted here.)"
-
 // addMessage adds a message without results.
 func (e *encoder) addMessage(m *run.Message) {
-	role := llmsRole(m.Role)
-	if n := len(e.out); role == llms.ChatMessageTypeHuman && e.rules.ResultsLast && n > 0 && e.out[n-1].Role == llms.ChatMessageTypeTool {
-		e.out = append(e.out, llms.TextParts(llms.ChatMessageTypeAI, interrupted))
-	}
-	if m.Role == run.RoleSystem && e.rules.SingleParts {
-		if text := strings.Join(appendTexts(nil, m.Parts), "\n\n"); text != "" {
-			e.out = append(e.out, llms.TextParts(role, text))
-		}
+	if m.Role == run.RoleSystem {
+		e.addSystem(e.appendTexts(nil, m.Parts))
 		return
 	}
 	parts := make([]llms.ContentPart, 0, len(m.Parts))
@@ -83,20 +118,13 @@ func (e *encoder) addMessage(m *run.Message) {
 		}
 	}
 	if m.Role == run.RoleAssistant && e.rules.SingleParts {
-		e.addSingly(role, parts)
-	} else if len(parts) > 0 { // providers index the first part
-		e.out = append(e.out, llms.MessageContent{Role: role, Parts: parts})
+		e.addSingly(llms.ChatMessageTypeAI, parts)
+	} else {
+		e.add(llmsRole(m.Role), parts...)
 	}
 }
 
-// addSingly adds a message for each part.
-func (e *encoder) addSingly(role llms.ChatMessageType, parts []llms.ContentPart) {
-	for i := range parts {
-		e.out = append(e.out, llms.MessageContent{Role: role, Parts: parts[i : i+1 : i+1]})
-	}
-}
-
-// addTurn adds the results of a turn, followed by the media that the model accepts.
+// addTurn adds the results of a turn, followed by their images if the rules allow that.
 func (e *encoder) addTurn(messages []run.Message) {
 	var media, results []llms.ContentPart
 	for i := range messages {
@@ -110,22 +138,10 @@ func (e *encoder) addTurn(messages []run.Message) {
 			}
 		}
 	}
-	if e.rules.MergedResults && len(results) > 0 {
-		e.out = append(e.out, llms.MessageContent{Role: llms.ChatMessageTypeTool, Parts: results})
+	if e.rules.MergedResults {
+		e.add(llms.ChatMessageTypeTool, results...)
 	} else {
 		e.addSingly(llms.ChatMessageTypeTool, results)
 	}
-	if len(media) > 0 {
-		e.out = append(e.out, llms.MessageContent{Role: llms.ChatMessageTypeHuman, Parts: media})
-	}
-}
-
-// Rules describe the forms of messages that a provider of langchaingo requires. The zero value requires none.
-type Rules struct {
-	SingleParts   bool // an AI message has one part
-	NoBlankText   bool // blank text is refused
-	MergedResults bool // the results of a turn are one message
-	SchemaMaps    bool // the parameters of a tool are a map[string]any
-	ResultsLast   bool // no human message may follow tool messages, so results have no images
-	NoToolsAtEnd  bool // tools are left out when the model has to answer without them
+	e.add(llms.ChatMessageTypeHuman, media...)
 }

@@ -72,7 +72,7 @@ func mediaContent(p *run.Part) llms.ContentPart {
 	return llms.BinaryContent{MIMEType: p.MIMEType, Data: p.Data}
 }
 
-// appendMedia adds the media of a result that the model accepts, with a title.
+// appendMedia appends the images of a result that have data and that models accept by default, with a title.
 func (e *encoder) appendMedia(out []llms.ContentPart, result *run.Part) []llms.ContentPart {
 	titled := false
 	for i := range result.Media {
