@@ -20,15 +20,17 @@ const (
 	outputKey = "output"
 )
 
-// Chain returns a chain that gives the text "input" to the agent and returns its answer as "output".
-// The options are for each run. The chain may be used concurrently.
+// Chain returns a chain that gives the text "input" to the agent and returns its answer as "output". An answer at a
+// limit is returned like any other, as a chain has no output for [agent.Output.StopReason]. The options are for each
+// run. The chain may be used concurrently.
 //
 // The chain has no memory. With [agent.WithRun] its calls are one conversation, which the agent's
 // store keeps, so that only one of them can run at a time.
 //
-// If the model streams, [chains.WithStreamingFunc] gets the text of each of its turns, also what it says before tool calls,
-// but not the text of sub-agents. Options for the model are refused: they belong to [agent.Options.Model]. If
-// the run waits for a person, the error matches [agent.ErrWaiting]: [agent.Agent.Questions] has the
+// If the model streams, [chains.WithStreamingFunc] gets the text of each of its turns, including those with tool calls,
+// but not the text of sub-agents. Options for the model are refused: they belong to [agent.Options.Model].
+//
+// If the run waits for a person, the error matches [agent.ErrWaiting]: [agent.Agent.Questions] has the
 // questions of a stored run, and [agent.Agent.Resume] takes the replies.
 func Chain(a *agent.Agent, opts ...agent.RunOption) chains.Chain {
 	return &chain{a, slices.Clone(opts)}
@@ -46,11 +48,11 @@ func (*chain) GetInputKeys() []string { return []string{inputKey} }
 
 func (*chain) GetOutputKeys() []string { return []string{outputKey} }
 
-// Call runs the agent.
+// Call implements [chains.Chain] by a run of the agent.
 func (c *chain) Call(ctx context.Context, inputs map[string]any, options ...chains.ChainCallOption) (map[string]any, error) {
 	text, ok := inputs[inputKey].(string)
 	if !ok {
-		return nil, fmt.Errorf("value of %q is a %T; give a string", inputKey, inputs[inputKey])
+		return nil, fmt.Errorf("chain input %q is a %T, want a string", inputKey, inputs[inputKey])
 	}
 	stream, err := streamOption(options)
 	if err != nil {
@@ -62,6 +64,9 @@ func (c *chain) Call(ctx context.Context, inputs map[string]any, options ...chai
 	}
 	return map[string]any{outputKey: answer}, nil
 }
+
+// streamFunc is a streaming function of langchaingo.
+type streamFunc = func(ctx context.Context, chunk []byte) error
 
 // run runs the agent and returns its answer. If the streaming function fails, the work on the run
 // ends.
@@ -82,7 +87,7 @@ func (c *chain) run(ctx context.Context, text string, stream streamFunc) (string
 			}
 		case *agent.Suspended:
 			if len(e.Path) == 0 {
-				waitErr = fmt.Errorf("run %q: %w", e.Run, agent.ErrWaiting)
+				waitErr = fmt.Errorf("%w: %q", agent.ErrWaiting, e.Run)
 			}
 		case *agent.Output:
 			if len(e.Path) == 0 {
@@ -92,9 +97,6 @@ func (c *chain) run(ctx context.Context, text string, stream streamFunc) (string
 	}
 	return answer, waitErr
 }
-
-// streamFunc is a streaming function of langchaingo.
-type streamFunc = func(ctx context.Context, chunk []byte) error
 
 // streamOption returns the streaming function of a call, nil for none. Any other option is an error.
 func streamOption(options []chains.ChainCallOption) (streamFunc, error) {

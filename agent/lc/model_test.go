@@ -426,7 +426,7 @@ func TestChainRefuses(t *testing.T) {
 		options []chains.ChainCallOption
 		want    string
 	}{
-		{"an input that is not text", play(), 7, nil, "give a string"},
+		{"an input that is not text", play(), 7, nil, "want a string"},
 		{"options of the model", play(), "Hi", []chains.ChainCallOption{chains.WithTemperature(1)}, "agent.Options.Model"},
 		{"an option that is 0", play(), "Hi", []chains.ChainCallOption{chains.WithTemperature(0)}, "agent.Options.Model"},
 		{"a stream that fails", play(says("Hello.")), "Hi", []chains.ChainCallOption{streaming}, "stop"},
