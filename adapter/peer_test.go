@@ -170,13 +170,13 @@ func wantTools(t testing.TB, ts *Toolset, want ...string) {
 
 const object = `{"type":"object"}`
 
-// answeredBy returns a transport to a server that answers with [testenv.Answer], and the server's end.
+// answeredBy returns a transport to a server that answers with [testenv.Serve], and the server's end.
 func answeredBy(t testing.TB, answer func(m *testenv.Message) string) (mcpclient.Transport, transport.Conn) {
 	transport, conn := mcpclient.Pipe()
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		testenv.Answer(conn, answer)
+		testenv.Serve(conn, answer)
 	}()
 	t.Cleanup(func() { _ = conn.Close(); <-ended })
 	return transport, conn

@@ -85,7 +85,7 @@ func (s *tasker) answer(m *testenv.Message) string {
 func (s *tasker) process(t *testing.T, model *script, opts agent.Options) *agent.Agent {
 	t.Helper()
 	transport, conn := mcpclient.Pipe()
-	go testenv.Answer(conn, s.answer)
+	go testenv.Serve(conn, s.answer)
 	t.Cleanup(func() { _ = conn.Close() })
 	sampler := mcp.SamplingFunc(func(ctx context.Context, p *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 		if _, ok := inquiry.Approved(ctx, p); !ok {

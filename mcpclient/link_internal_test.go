@@ -20,12 +20,12 @@ import (
 
 const discovered = `"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}}`
 
-// served connects to a server that answers with [testenv.Answer], over a connection that can be made to end.
+// served connects to a server that answers with [testenv.Serve], over a connection that can be made to end.
 func served(t *testing.T, opts *Options, answer func(m *testenv.Message) string) (*Client, *ending) {
 	t.Helper()
 	transport, conn := Pipe()
 	t.Cleanup(func() { _ = conn.Close() })
-	go testenv.Answer(conn, answer)
+	go testenv.Serve(conn, answer)
 	e := &ending{Conn: check.Value(transport.Dial(t.Context()))(t)}
 	c := check.Value(Connect(t.Context(), e, opts))(t)
 	t.Cleanup(func() { _ = c.Close() })

@@ -43,7 +43,7 @@ func library(t *testing.T, name string, files map[string]string) *mcpclient.Clie
 	}
 	list := fmt.Sprintf(`{"skills":[{"uri":"%sSKILL.md","frontmatter":{"name":%q,"description":"Fills\u200b\u202e\nforms.","allowed-tools":"fill, sign"},"resources":[%s]}]}`, base, name, strings.Join(resources, ","))
 	transport, server := mcpclient.Pipe()
-	go testenv.Answer(server, func(m *testenv.Message) string {
+	go testenv.Serve(server, func(m *testenv.Message) string {
 		switch m.Method {
 		case "server/discover":
 			return `"result":{"supportedVersions":["2026-07-28"],"capabilities":` + capabilities + `}`

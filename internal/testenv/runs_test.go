@@ -1,20 +1,12 @@
 package testenv
 
 import (
-	"bufio"
 	"os"
 	"os/exec"
 	"testing"
 
 	"github.com/mcpchain/mcpchain/internal/check"
 )
-
-func TestMain(m *testing.M) {
-	Main(m, map[string]func() int{"waits": func() int { // for the end of its input
-		_, _ = bufio.NewReader(os.Stdin).ReadByte()
-		return 0
-	}})
-}
 
 func TestRuns(t *testing.T) {
 	cmd := exec.Command(os.Args[0])

@@ -30,7 +30,7 @@ type requests struct {
 func connect(t *testing.T, opts *mcpclient.Options, contents, listed string) (*mcpclient.Client, *requests) {
 	transport, conn := mcpclient.Pipe()
 	asked := &requests{methods: map[string]int{}}
-	go testenv.Answer(conn, func(m *testenv.Message) string {
+	go testenv.Serve(conn, func(m *testenv.Message) string {
 		if asked.methods[m.Method]++; asked.first == nil {
 			asked.first = m.Params
 		}

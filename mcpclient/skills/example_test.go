@@ -41,6 +41,6 @@ func library() mcpclient.Transport {
 		"skills/list":     `{"skills":[{"uri":"skill://pdf/SKILL.md","frontmatter":{"name":"pdf"},"resources":[{"uri":"skill://pdf/SKILL.md","digest":"sha256:7d7f3aac5f0704bd953208df2ba5aad5711194c97d3ce77b02e03aaef34dafd3","size":30}]}]}`,
 		"resources/read":  `{"contents":[{"uri":"skill://pdf/SKILL.md","text":"---\nname: pdf\n---\nFill forms.\n"}]}`,
 	}
-	go testenv.Answer(server, func(m *testenv.Message) string { return `"result":` + answers[m.Method] })
+	go testenv.Serve(server, func(m *testenv.Message) string { return `"result":` + answers[m.Method] })
 	return transport
 }

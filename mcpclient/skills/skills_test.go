@@ -56,7 +56,7 @@ func connect(t *testing.T, transport mcpclient.Transport, revision string) *mcpc
 func serve(t *testing.T, result string) (c *mcpclient.Client, asked map[string]int) {
 	transport, server := mcpclient.Pipe()
 	asked = map[string]int{}
-	go testenv.Answer(server, func(m *testenv.Message) string {
+	go testenv.Serve(server, func(m *testenv.Message) string {
 		if asked[m.Method]++; m.Method == "server/discover" {
 			return `"result":{"supportedVersions":["2026-07-28"],"capabilities":{"resources":{},"extensions":{"io.modelcontextprotocol/skills":{}}}}`
 		}

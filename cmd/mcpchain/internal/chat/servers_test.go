@@ -133,7 +133,7 @@ func serveSkill() {
 		"skills/list":     `{"skills":[{"uri":"skill://pdf/SKILL.md","frontmatter":{"name":"pdf","description":"Fills forms."},"resources":[{"uri":"skill://pdf/SKILL.md","digest":"sha256:0000000000000000000000000000000000000000000000000000000000000000","size":1}]}]}`,
 	}
 	if conn, err := (&mcpclient.IO{Reader: os.Stdin, Writer: os.Stdout}).Dial(context.Background()); err == nil {
-		testenv.Answer(conn, func(m *testenv.Message) string {
+		testenv.Serve(conn, func(m *testenv.Message) string {
 			if m.Method == "resources/list" {
 				return `"error":{"code":-32603,"message":"no list"}`
 			}

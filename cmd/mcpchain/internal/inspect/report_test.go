@@ -30,7 +30,7 @@ import (
 
 // answerLists is a server that lists no tools, and never its prompts.
 func answerLists(conn transport.Conn) {
-	testenv.Answer(conn, func(m *testenv.Message) string {
+	testenv.Serve(conn, func(m *testenv.Message) string {
 		return map[string]string{
 			"initialize": `"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"prompts":{}},"serverInfo":{"name":"slow","version":"1"}}`,
 			"tools/list": `"result":{"tools":[]}`,

@@ -71,7 +71,7 @@ type mortal chan transport.Conn
 
 func (m mortal) Dial(ctx context.Context) (transport.Conn, error) {
 	transport, conn := mcpclient.Pipe()
-	go testenv.Answer(conn, func(r *testenv.Message) string {
+	go testenv.Serve(conn, func(r *testenv.Message) string {
 		if r.ID == nil {
 			m <- conn // the client is ready
 		}
@@ -117,7 +117,7 @@ func skilled(listing func()) mcpclient.Transport {
 		"skills/list":     `{"skills":[{"uri":"skill://pdf/SKILL.md","frontmatter":{"name":"pdf","description":"Fills forms."},"resources":[{"uri":"skill://pdf/SKILL.md","digest":"sha256:0000000000000000000000000000000000000000000000000000000000000000","size":1}]}]}`,
 	}
 	transport, conn := mcpclient.Pipe()
-	go testenv.Answer(conn, func(m *testenv.Message) string {
+	go testenv.Serve(conn, func(m *testenv.Message) string {
 		if m.Method == "skills/list" {
 			listing()
 		}
