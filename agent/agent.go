@@ -108,9 +108,10 @@ func (a *Agent) Run(ctx context.Context, in []run.Message, opts ...RunOption) (*
 // over the sequence begins another run, which calls the tools again.
 //
 // The run continues while the loop body handles an event, up to its next event, or to the next call
-// of Approve or of a sampling handler: a person is asked after what came before was shown. Leaving the
-// loop cancels this process's work on the run; Events then waits for tool calls, callbacks and
-// the model to return. With [Durable.Store] the run can be resumed.
+// of Approve or of a handler of a server's request: a person is asked after what came before was
+// shown, and the body must not wait for these. Leaving the loop cancels this process's work on the
+// run; Events then waits for tool calls, callbacks and the model to return. With [Durable.Store]
+// the run can be resumed.
 //
 // The caller must not modify in until the loop ends.
 func (a *Agent) Events(ctx context.Context, in []run.Message, opts ...RunOption) iter.Seq2[Event, error] {

@@ -138,7 +138,7 @@ func TestSampling(t *testing.T) {
 	})
 }
 
-// A person is asked about a call when the caller has handled what came before: the model's text, and the start of the call.
+// A person is asked when the caller has handled what came before: the model's text, and the start of the call.
 func TestQuestionsFollowEvents(t *testing.T) {
 	for _, revision := range eras {
 		synctestRun(t, revision, func(t *testing.T) {
@@ -147,19 +147,25 @@ func TestQuestionsFollowEvents(t *testing.T) {
 				got = append(got, "request of the server")
 				return nil, errors.New("no poems here")
 			})
-			toolset, _ := open(t, &adapter.Options{ClientOptions: &mcpclient.Options{Sampling: poet, Protocol: mcpclient.Protocol{Revision: revision}}})
+			asked := mcp.ElicitationFunc(func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+				got = append(got, "question of the server")
+				return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
+			})
+			toolset, _ := open(t, &adapter.Options{ClientOptions: &mcpclient.Options{Sampling: poet, Elicitation: asked, Protocol: mcpclient.Protocol{Revision: revision}}})
 			approve := func(context.Context, *approval.Request) (approval.Decision, error) {
 				got = append(got, "approval")
 				return approval.Decision{Allow: true}, nil
 			}
-			a := withTools(t, play(uses(toolCall("1", "sample", "{}")), says("done")), toolset, &agent.Options{Person: agent.Person{Approve: approve}})
+			model := play(uses(toolCall("1", "sample", "{}")), uses(toolCall("2", "ask", "{}")), says("done"))
+			a := withTools(t, model, toolset, &agent.Options{Person: agent.Person{Approve: approve}})
 			for e := range each(t, a.Events(t.Context(), human("go"))) {
 				time.Sleep(time.Second)
 				if typed("model_end", "tool_start")(e) {
 					got = append(got, agent.KindOf(e))
 				}
 			}
-			check.Same(t, "what happened", got, []string{"model_end", "approval", "tool_start", "request of the server", "model_end"})
+			check.Same(t, "what happened", got, []string{"model_end", "approval", "tool_start", "request of the server",
+				"model_end", "approval", "tool_start", "question of the server", "model_end"})
 		})
 	}
 }
@@ -278,29 +284,29 @@ func TestPanicInSamplingHandlerIsAnError(t *testing.T) {
 }
 
 func TestLeavingTheRangeEndsTheQuestion(t *testing.T) {
-	for _, revision := range eras {
-		// Alone, the question belongs to its call; beside another call, the legacy era leaves open to which one.
-		for name, calls := range map[string][]run.Part{
-			"alone":  {toolCall("1", "ask", "{}")},
-			"beside": {sleep("0", 60), toolCall("1", "ask", "{}")},
-		} {
-			synctestRun(t, revision+" "+name, func(t *testing.T) {
-				toolset, _ := open(t, inEra(revision))
-				returned := false
-				slow := func(ctx context.Context, _ *run.Question) (run.Reply, error) {
-					<-ctx.Done()
-					time.Sleep(time.Second)
-					returned = true
-					return run.Reply{}, ctx.Err()
-				}
-				a := withTools(t, play(uses(calls...)), toolset, &agent.Options{Person: agent.Person{Reply: slow}})
-				leaves(t, a, func(e agent.Event) bool { // a legacy server asks after the start of the call
-					start, ok := e.(*agent.ToolStart)
-					return ok && start.ID == "1" && revision == eras[0] || typed("asked")(e)
-				})
-				check.Equal(t, "the callback returned before the range was over", returned, true)
-			})
-		}
+	alone, beside := uses(toolCall("1", "ask", "{}")), uses(sleep("0", 5), toolCall("1", "ask", "{}"))
+	for name, tt := range map[string]struct {
+		revision string
+		calls    step
+		at       string // the event at which the range is left
+	}{
+		"legacy":         {eras[0], beside, "tool_end"}, // of the other call; the era leaves open which one asks
+		"modern, alone":  {eras[1], alone, "asked"},
+		"modern, beside": {eras[1], beside, "asked"},
+	} {
+		synctestRun(t, name, func(t *testing.T) {
+			toolset, _ := open(t, inEra(tt.revision))
+			returned := false
+			slow := func(ctx context.Context, _ *run.Question) (run.Reply, error) {
+				<-ctx.Done()
+				time.Sleep(time.Second)
+				returned = true
+				return run.Reply{}, ctx.Err()
+			}
+			a := withTools(t, play(tt.calls), toolset, &agent.Options{Person: agent.Person{Reply: slow}, ParallelWrites: true})
+			leaves(t, a, typed(tt.at))
+			check.Equal(t, "the callback returned before the range was over", returned, true)
+		})
 	}
 }
 

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -47,7 +48,7 @@ func (s *servers) createMessage(
 func (s *servers) complete(
 	ctx context.Context, params *mcp.CreateMessageParams, next mcp.SamplingHandler,
 ) (*mcp.CreateMessageResult, error) {
-	if err := s.rec.awaitCaller(); err != nil {
+	if err := cmp.Or(s.rec.awaitCaller(), context.Cause(ctx)); err != nil { // perhaps the server does not wait any more
 		return nil, err
 	}
 	if review, ok := ctx.Value(reviewKey{}).(*ledger.Review); ok {

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -68,6 +69,9 @@ func (s *servers) elicit(
 	defer s.holdClock(call)()
 	var result *mcp.ElicitResult
 	err := guard("elicitation handler", func() (err error) {
+		if err := cmp.Or(s.rec.awaitCaller(), context.Cause(ctx)); err != nil { // perhaps the server does not wait any more
+			return err
+		}
 		if isOurs {
 			result, err = s.held.elicit(ctx, server, call, params)
 		}
