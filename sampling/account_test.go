@@ -164,6 +164,20 @@ func TestCheaperModel(t *testing.T) {
 	wantRefusal(t, ask(t, s, hi), kindCost)
 }
 
+// A cheaper model with more room writes as much as it can, though the model that is too expensive has less room.
+func TestCheaperModelWithMoreRoom(t *testing.T) {
+	h := newHost(t, answering(plainAnswer))
+	s := h.sampler(t, &Options{
+		Models: []Model{{ID: "gpt-4.1", Context: 1000}, {ID: "gpt-4.1-nano", Context: 3000}},
+		Prices: &price.Table{Date: "2026-11-22", Models: []price.Price{
+			{Model: "gpt-4.1", Currency: "USD", Input: 1e6, Output: 1e6}, {Model: "gpt-4.1-*", Currency: "USD", Input: 1e4, Output: 1e4},
+		}},
+		Limits: alone(Limits{Total: Budget{Cost: map[string]int64{"USD": 136}}}),
+	})
+	check.NoError(t, ask(t, s, `{"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}],"maxTokens":4000}`))
+	check.Contains(t, "request", h.Last(), `"max_completion_tokens":2992,`)
+}
+
 // A reviewer cannot ask for more than the rest of the budget, and is told so.
 func TestReviewerIsHeldToTheBudget(t *testing.T) {
 	h := newHost(t, answering(plainAnswer))

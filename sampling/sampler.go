@@ -176,9 +176,10 @@ func (s *Sampler) admit(ctx context.Context, r *run) error {
 	if r.requester.mode() == ModeDeny { // it does not count in the limits
 		return newRefusal(kindPolicy, "the host's policy does not allow the request")
 	}
-	models := s.models
+	models, wanted := s.models, r.request.Params.MaxTokens
 	var costErr error
 	for {
+		r.request.Params.MaxTokens = wanted // the model before may have less room
 		c, err := choose(models, s.model, r.request.Params)
 		switch {
 		case err != nil && costErr != nil:
