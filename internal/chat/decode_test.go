@@ -123,6 +123,10 @@ func TestThoughtsInTags(t *testing.T) {
 		{local, "Hm <b>.\n</think>\n\nHello </think>", "stop", "Hm <b>.\n", "Hello </think>"},
 		{local, "Hm.</think>", "stop", "Hm.", ""},
 		{local, "The tag `</think>` ends it.", "stop", "", "The tag `</think>` ends it."},
+		{local, "The thought ends with </think>, and then comes the answer.", "stop", "", "The thought ends with </think>, and then comes the answer."},
+		{local, "So:\n```\nHi\n</think>\n```\n", "stop", "", "So:\n```\nHi\n</think>\n```\n"},
+		{local, `{"template":"Hm.</think>Hello"}`, "stop", "", `{"template":"Hm.</think>Hello"}`},
+		{local, "Hm.\n```\n1\n```\n </think>\nHello", "stop", "Hm.\n```\n1\n```\n ", "Hello"},
 		{openAI, "Hm.</think>Hello", "stop", "", "Hm.</think>Hello"},
 	} {
 		quoted := func(text string) string { return fmt.Sprintf(`{"content":%q}`, text) }

@@ -1,6 +1,9 @@
 package chat
 
-import "strings"
+import (
+	"encoding/json"
+	"strings"
+)
 
 // The tags between which many models think. Hosts without a parser for the model leave them in the text.
 const (
@@ -37,13 +40,19 @@ func (d *draft) newThoughtFilter() thoughtFilter {
 func (d *draft) hasTags() bool { return d.endpoint == Chat && d.profile.Tags }
 
 // splitThought moves a thought without its first tag from the text of a complete answer to the reasoning: templates such
-// as those of DeepSeek-R1 write that tag into the prompt. A stream has shown the thought as text. A tag in quotes is text.
+// as those of DeepSeek-R1 write that tag into the prompt. A stream has shown the thought as text.
 func (d *draft) splitThought(a *answer) {
 	thought, rest, ended := strings.Cut(a.text, thoughtEnd)
-	isQuoted := strings.TrimRight(thought, "`'\"") != thought
-	if d.hasTags() && ended && a.reasoning == "" && !isQuoted && !strings.Contains(thought, thoughtStart) {
+	if d.hasTags() && ended && a.reasoning == "" && !strings.Contains(thought, thoughtStart) &&
+		!isMention(thought, rest) && !json.Valid([]byte(a.text)) {
 		a.reasoning, a.text = thought, strings.TrimLeft(rest, blanks)
 	}
+}
+
+// isMention reports whether a tag between two texts is a word: in quotes, within a line behind a space, or in a block of code.
+func isMention(before, after string) bool {
+	inLine := after != "" && !strings.ContainsAny(after[:1], "\r\n")
+	return strings.TrimRight(before, "`'\"") != before || inLine && strings.HasSuffix(before, " ") || strings.Count(before, "```")%2 == 1
 }
 
 // write adds a piece and returns what has become known of the thought and of the rest.
