@@ -231,14 +231,16 @@ func TestFromLLMS(t *testing.T) {
 		{Role: llms.ChatMessageTypeFunction, Parts: []llms.ContentPart{llms.ToolCallResponse{ToolCallID: "1", Name: "f", Content: "r"}}},
 		{Role: llms.ChatMessageTypeTool, Parts: []llms.ContentPart{llms.ToolCallResponse{ToolCallID: "2"}}},
 		{Role: llms.ChatMessageTypeHuman, Parts: []llms.ContentPart{struct{ llms.ContentPart }{}, llms.CachedContent{ContentPart: llms.TextContent{Text: "c"}},
-			llms.ImageURLContent{URL: "data:image/png;base64,cG5n"}, llms.ImageURLContent{URL: "data:image/png;base64,?"}}},
+			llms.ImageURLContent{URL: "data:image/png;base64,cG5n"}, llms.ImageURLContent{URL: "data:image/png;base64,?"},
+			llms.ImageURLContent{URL: "data:image/bmp;base64,Qk0="}}},
 	})
 	want := []run.Message{
 		run.Text(run.RoleUser, "a"),
 		run.Text(run.RoleUser, "b"),
 		message(run.RoleAssistant, call("1", "{"), run.Part{Type: run.PartCall, ID: "2"}),
 		message(run.RoleTool, run.Part{Type: run.PartResult, ID: "1", Name: "f", Text: "r"}, run.Part{Type: run.PartResult, ID: "2"}),
-		message(run.RoleUser, text("c"), image("png"), run.Part{Type: run.PartImage, URL: "data:image/png;base64,?"}),
+		message(run.RoleUser, text("c"), image("png"), run.Part{Type: run.PartImage, URL: "data:image/png;base64,?"},
+			run.Part{Type: run.PartImage, URL: "data:image/bmp;base64,Qk0="}),
 	}
 	check.Same(t, "messages", got, want)
 	check.Equal(t, "the first error", fmt.Sprint(err), `message 3: part 0: tool call "2" without a function`)

@@ -97,11 +97,12 @@ func fromPart(p llms.ContentPart) (run.Part, error) {
 	return run.Part{}, fmt.Errorf("content of type %T is not supported", p)
 }
 
-// imageOf returns the image at a URL. The bytes in a data URL are taken out, as not every provider reads such a URL.
+// imageOf returns the image at a URL. The bytes in a data URL are taken out, as not every provider reads such a URL. An image
+// of an unusual type stays in its URL: some provider may read it there.
 func imageOf(url string) run.Part {
 	head, encoded, _ := strings.Cut(url, ";base64,")
 	data, err := base64.StdEncoding.DecodeString(encoded)
-	if mimeType, ok := strings.CutPrefix(head, "data:"); ok && err == nil && len(data) > 0 {
+	if mimeType, ok := strings.CutPrefix(head, "data:"); ok && err == nil && media.Accepts(nil, mimeType) {
 		return run.Part{Type: run.PartImage, MIMEType: mimeType, Data: data}
 	}
 	return run.Part{Type: run.PartImage, URL: url}
