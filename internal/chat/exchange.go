@@ -128,7 +128,9 @@ func (x *exchange) withOwnBody(req *http.Request) *http.Request {
 	out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(x.requestJSON)), nil }
 	out.Body, _ = out.GetBody()
 	out.ContentLength = int64(len(x.requestJSON))
-	out.Header["Idempotency-Key"] = nil
+	if out.Header.Values("Idempotency-Key") == nil { // anthropicmodel.Options.Header may have one
+		out.Header["Idempotency-Key"] = nil
+	}
 	return out
 }
 
