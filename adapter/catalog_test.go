@@ -189,8 +189,7 @@ func answering(t testing.TB, tools int, counts map[string]*atomic.Int64) mcpclie
 	return transport
 }
 
-// A large toolset opens with one round trip for each page and server, and writes its definitions
-// once. Calls use the same connections, and list nothing again.
+// A large toolset opens with one round trip for each page and server, and writes its definitions once. Calls list nothing again.
 func TestLargeToolset(t *testing.T) {
 	counts := map[string]*atomic.Int64{"tools/list": {}, "initialize": {}, "tools/call": {}}
 	var servers []Server

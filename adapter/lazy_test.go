@@ -125,8 +125,7 @@ func TestLazyServers(t *testing.T) {
 	})
 }
 
-// TestLazyServerThatChanged has a server whose tools differ from the kept list. A changed tool is
-// not called, and the next catalog has the present tools.
+// The tools of a server differ from the kept list. A changed tool is not called, and the next catalog has the present tools.
 func TestLazyServerThatChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var e events

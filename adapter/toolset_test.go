@@ -205,8 +205,7 @@ func TestRestartedServerIsListedAgain(t *testing.T) {
 	})
 }
 
-// A legacy server may announce changes of its tools without declaring them, even if it has a
-// subscription to its prompts. OnNotification gets them, too.
+// A legacy server may announce changes of its tools without declaring them, also if it has a subscription to its prompts.
 func TestAnnouncementsThatAreNotDeclared(t *testing.T) {
 	for _, capabilities := range []string{`{"tools":{"listChanged":true}}`, `{"tools":{}}`, `{"tools":{},"prompts":{"listChanged":true}}`} {
 		synctest.Test(t, func(t *testing.T) {

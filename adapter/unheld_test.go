@@ -160,8 +160,7 @@ func TestUnheldIsDocumented(t *testing.T) {
 	}
 }
 
-// testdata/losses.txt lists what each profile loses of the schemas of real servers, and which
-// schemas are strict. A profile may lose less, but not more.
+// testdata/losses.txt lists what each profile loses of real schemas, and which are strict. A profile may lose less, but not more.
 func TestNothingMoreIsLost(t *testing.T) {
 	known := map[string]bool{}
 	data := check.Value(os.ReadFile("testdata/losses.txt"))(t)
