@@ -210,8 +210,7 @@ func (l *life) spawn(ctx context.Context) (killed bool, err error) {
 	return false, err
 }
 
-// afterDeath adds the calls of the tool without keys that were sent and have no outcome, and
-// ends the lease, so that the next process need not wait for that.
+// afterDeath adds the calls of the tool without keys that were sent and have no outcome, and ends the lease.
 func afterDeath(ctx context.Context, store record.Store, doubts map[string]bool) error {
 	log, err := store.Load(ctx, theRun)
 	if errors.Is(err, record.ErrNotFound) {
@@ -240,8 +239,7 @@ func folded(ctx context.Context, store record.Store) (*ledger.State, error) {
 	return ledger.StateOf(log.Records)
 }
 
-// masked is the state of the run without times, the number of records and of lost replies,
-// in which no call is in doubt, and how many were.
+// masked is the state of the run without times, numbers of records and lost replies, with no call in doubt, and how many were.
 func masked(ctx context.Context, store record.Store) (string, int, error) {
 	s, err := folded(ctx, store)
 	if err != nil {

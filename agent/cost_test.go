@@ -168,8 +168,7 @@ func TestCallsWaitForRoom(t *testing.T) {
 
 func counted(s step) step { return using(s, 100, 50) }
 
-// What a process has reserved counts for good if it ends before it is settled: a call of the
-// model, or a completion that a server asks for.
+// What a process has reserved counts for good if it ends before it is settled, for the model or a completion of a server.
 func TestReservationsOfAnotherProcess(t *testing.T) {
 	dies := func(cancel context.CancelFunc) step {
 		return func(ctx context.Context, _ prompt) (*model.Response, error) { cancel(); return nil, ctx.Err() }

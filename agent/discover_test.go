@@ -358,8 +358,7 @@ func TestDiscoveryAtEveryBoundary(t *testing.T) {
 	}
 }
 
-// searched is the last request of a run whose first process dies, and the writes of that process.
-// The next one would not begin to search by itself.
+// searched is the last request of a run whose first process dies, and its writes. The next one would not search by itself.
 func searched(t *testing.T, store record.Store, first *dying, by agent.DiscoveryMode, tools adapter.Source) (request string, writes int) {
 	t.Helper()
 	var seen []prompt

@@ -170,8 +170,7 @@ func TestQuestionsFollowEvents(t *testing.T) {
 	}
 }
 
-// While it answers one server, a handler calls a tool of another one, which asks
-// in turn: that question belongs to the run, but not to the first call.
+// While it answers one server, a handler calls a tool of another one, which asks in turn: that question belongs to the run alone.
 func TestQuestionDuringAnAnswer(t *testing.T) {
 	var toolset *adapter.Toolset
 	poet := mcp.SamplingFunc(func(ctx context.Context, _ *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
@@ -187,8 +186,7 @@ func TestQuestionDuringAnAnswer(t *testing.T) {
 	})
 }
 
-// An error of Options.Person.Reply, or an answer that does not fit its form, ends the run. A server
-// that waits for the answer is told that the person cancelled.
+// An error of Options.Person.Reply, or an answer that does not fit its form, ends the run. The server is told of a cancellation.
 func TestErrorOfAnswerEndsTheRun(t *testing.T) {
 	for name, test := range map[string]struct {
 		answer func(*run.Question) (run.Reply, error)

@@ -97,8 +97,7 @@ func TestHeldQuestion(t *testing.T) {
 	}
 }
 
-// Answers to several questions that end together are all found, also if they come at the last moment. Until
-// then the store is asked once for all of them.
+// Answers to several questions that end together are all found, also at the last moment. Until then the store is asked once.
 func TestHeldQuestionsEndTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var loads atomic.Int64
@@ -345,8 +344,7 @@ func TestReleaseDuringARenewal(t *testing.T) {
 	})
 }
 
-// TestLeaseThatIsLate stops the work on runs whose leases cannot be renewed, and does not say that
-// somebody has them; a run that was taken over stops alone.
+// The work on runs whose leases cannot be renewed is stopped, and nobody is said to have them. A run that was taken stops alone.
 func TestLeaseThatIsLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, _, fails := renewals()

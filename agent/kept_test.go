@@ -50,8 +50,7 @@ func handleIn(result string) string {
 	return handle
 }
 
-// finder exports all items, looks for the one with its id, reads its third field, and answers with that. It goes by the
-// history alone, and so continues in another process.
+// finder exports all items, looks for the one with its id, and answers with its third field. It goes by the history alone.
 func newFinder() *agenttest.Model {
 	return agenttest.PlayRepeating(func(ctx context.Context, p agenttest.Turn) (*model.Response, error) {
 		results := results(p.Request.Messages)

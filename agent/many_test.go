@@ -170,8 +170,7 @@ func TestManySuspendedRuns(t *testing.T) {
 	}
 }
 
-// settled is what read returns, once it is at most what is wanted: a goroutine that has returned, or is about to, may be
-// counted for a moment, and have memory.
+// settled is what read returns, once it is at most what is wanted: a goroutine that has returned may be counted for a moment.
 func settled[T cmp.Ordered](read func() T, want T) T {
 	for end := time.Now().Add(testenv.Patience); read() > want && time.Now().Before(end); {
 		time.Sleep(time.Millisecond)

@@ -46,8 +46,7 @@ func away(store record.Store) (s *watched, gone *atomic.Bool) {
 	}), gone
 }
 
-// A result that comes while the store is away for longer than the lease is stored afterwards,
-// unless another process has the run: the call is not in doubt.
+// A result that comes while the store is away for longer than the lease is stored afterwards, unless another process has the run.
 func TestResultDuringAnOutage(t *testing.T) {
 	for name, tt := range map[string]struct {
 		taken bool

@@ -208,8 +208,7 @@ func TestWithheldReplyCounts(t *testing.T) {
 	check.Same(t, "tokens and requests", []int{int(result.Usage.Total), len(w.Requests)}, []int{5, 1})
 }
 
-// The output of a typed run is JSON of the type, also for a program that resumes the run without the type, and if the
-// model's text had to be mended.
+// The output of a typed run is JSON of the type, also for a program that resumes it without the type, and if it had to be mended.
 func TestOutputOfAMendedText(t *testing.T) {
 	w := &memhttp.Wire{Replies: []string{replying(`{"role":"assistant","content":"{\"city\":\"Oslo\",\"wind\":\"7\"}"}`)}}
 	want, result, err := agent.RunAs[forecast](t.Context(), newAgent(t, at(t, "openai", "gpt-4.1", w), nil), human("go"))

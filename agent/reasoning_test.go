@@ -50,8 +50,7 @@ var looking = adapter.Func("look", "Looks.", func(_ context.Context, in struct {
 	return fmt.Sprint("seen ", in.N), nil
 }, &adapter.FuncOptions{ReadOnly: true})
 
-// What a model thought goes back byte for byte, with the calls that it led to, from whatever process: the first one
-// dies before or after each of its writes.
+// What a model thought goes back byte for byte, with the calls that it led to: the first process dies before or after a write.
 func TestReasoningAtEveryBoundary(t *testing.T) {
 	for name, open := range everyStore {
 		t.Run(name, func(t *testing.T) {

@@ -108,8 +108,7 @@ func TestSamplingReviewAtHand(t *testing.T) {
 	}
 }
 
-// The request of a legacy server is a question of a run that is kept, which the program can show, and another process
-// answers it while the call is held.
+// The request of a legacy server is a question of a kept run: another process answers it while the call is held.
 func TestHeldSamplingReview(t *testing.T) {
 	for name, tt := range map[string]struct {
 		answer func(*run.Question) run.Reply // nil: none

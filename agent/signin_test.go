@@ -188,8 +188,7 @@ func TestSignInThatDoesNotHelp(t *testing.T) {
 	within(t, "how often the person was asked", asked, 2, 32)
 }
 
-// The person at hand is asked once for a sign-in that several calls need. A refusal is for one
-// call: the next one has a question of its own.
+// The person at hand is asked once for a sign-in that several calls need. A refusal is for one call: the next one asks again.
 func TestSignInIsPutOnce(t *testing.T) {
 	const refused = "Error: the user did not sign in at the tool's server. Nothing was done."
 	for name, tt := range map[string]struct {
@@ -275,8 +274,7 @@ func TestSignInIsForTheTree(t *testing.T) {
 	})
 }
 
-// A question may be settled in another way, such as a stop: its call is not made, the wait for its answer
-// ends, and what comes of it does not count.
+// A question may be settled otherwise, such as by a stop: its call is not made, its wait ends, and its answer does not count.
 func TestSettledQuestionIsWithdrawn(t *testing.T) {
 	for name, late := range map[string]func(*gate, *run.Question) (run.Reply, error){
 		"nobody is asked": nil,

@@ -15,8 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/price"
 )
 
-// A test of an agent without a model and without a program: the script says what the
-// model wants, and the prompts show what it was told.
+// A test of an agent without a model and a program: the script says what the model wants, and the prompts show what it was told.
 func Example() {
 	model := agenttest.Play(
 		agenttest.CallTools("weather", `{"city":"Oslo"}`),

@@ -94,8 +94,7 @@ func content(t *testing.T, s record.Store, key run.Key) string {
 	return string(text)
 }
 
-// play takes steps until the power is cut. It returns the number of steps, for each run the
-// number of its steps up to the last synced one, and the last lease.
+// play takes steps until the power is cut. It returns how many, for each run the number up to the last synced one, and the lease.
 func play(s record.Store) (made int, synced map[run.Key]int, last record.Lease) {
 	c, synced := new(cast), map[run.Key]int{}
 	for i, step := range steps {

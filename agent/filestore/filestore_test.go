@@ -167,8 +167,7 @@ func TestCopiedFile(t *testing.T) {
 	check.Is(t, check.Err(s.Acquire(ctx, two, record.Holder{})), record.ErrCorrupt)
 }
 
-// TestCreateWhileTheClockStandsStill creates a run with the key of a deleted one. It has
-// another epoch, even while the clock stands still, as it does in the bubble.
+// A run with the key of a deleted one has another epoch, even while the clock stands still, as it does in the bubble.
 func TestCreateWhileTheClockStandsStill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := open(t, t.TempDir(), &filestore.Options{NoSync: true})

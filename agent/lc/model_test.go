@@ -112,8 +112,7 @@ func TestPassingFailure(t *testing.T) {
 	})
 }
 
-// A provider of langchaingo that drops tools is refused with some, and the temperature of a call for which
-// none is asked is that of the host.
+// A provider of langchaingo that drops tools is refused with some. A call for which no temperature is asked has that of the host.
 func TestProvidersOfLangchaingo(t *testing.T) {
 	w := &memhttp.Wire{Replies: []string{anthropicAnswer}}
 	local := check.Value(ollama.New(ollama.WithModel("m")))(t)

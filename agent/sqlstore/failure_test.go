@@ -128,8 +128,7 @@ func TestAcquireMeetsRelease(t *testing.T) {
 		"got epoch %d after %d, %v, released %t, want a higher one", second.Epoch, first.Epoch, err, released)
 }
 
-// TestDamagedHeadIsNotTaken checks that an acquisition that fails beside others changes nothing, and
-// that the others, which are made again, have the same results.
+// An acquisition that fails beside others changes nothing, and the others, which are made again, have the same results.
 func TestDamagedHeadIsNotTaken(t *testing.T) {
 	store, db := inSQLite(t).open(t)
 	ids := []string{"a", "gone", "bad", "b", "c"}

@@ -182,8 +182,7 @@ func signal(t *testing.T, p *process, s os.Signal) {
 	check.Must(t, p.Process.Signal(s))
 }
 
-// TestProcessesAtOnce lets stores with connections of their own write to one database. In SQLite,
-// a transaction that queries before it writes already has the lock.
+// Stores with connections of their own write to one database. In SQLite, a transaction that reads before it writes has the lock.
 func TestProcessesAtOnce(t *testing.T) {
 	databases(t, func(t *testing.T, j job) {
 		var wg sync.WaitGroup

@@ -117,8 +117,7 @@ func reopened(j job) func(t *testing.T) (record.Store, func()) {
 	}
 }
 
-// TestCreateWhileTheClockStandsStill creates a run with the key of a deleted one. It has
-// another epoch, even while the clock stands still, as it does in the bubble.
+// A run with the key of a deleted one has another epoch, even while the clock stands still, as it does in the bubble.
 func TestCreateWhileTheClockStandsStill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, _ := opened(t, "sqlite", filepath.Join(t.TempDir(), "runs.db"))

@@ -124,8 +124,7 @@ func TestWork(t *testing.T) {
 	check.Fails(t, temporal.Work(t.Context(), mocks.NewClient(t), []*agent.Agent{a}, negative), "a negative time")
 }
 
-// TestPatience checks that a worker tries again when the lease of a held run ends, and not
-// constantly if the store has another clock by which the lease is still valid.
+// A worker tries again when the lease of a held run ends, and not constantly if it is still valid by the clock of the store.
 func TestPatience(t *testing.T) {
 	const lease = 15 * time.Second
 	for left, want := range map[time.Duration]time.Duration{-time.Hour: lease / 50, -time.Millisecond: lease / 50, time.Hour: lease / 6} {

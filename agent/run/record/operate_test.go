@@ -254,8 +254,7 @@ func TestDeleteInterruptedImport(t *testing.T) {
 	})
 }
 
-// TestImportOfSealed imports an encrypted run whose head has another number than its last record,
-// with a right checksum: nobody can compare more of it without the keys.
+// A sealed run whose head has another number than its last record, with a right checksum: nobody can compare more without keys.
 func TestImportOfSealed(t *testing.T) {
 	store := record.NewMemory()
 	keep(t, record.Sealed(store, keys(t, "k")), run.Key{ID: "one"}, "a", &ledger.Suspended{})

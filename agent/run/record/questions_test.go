@@ -224,8 +224,7 @@ func TestOpenAsksInPages(t *testing.T) {
 	check.That(t, fmt.Sprint(first) != "[8: ask 8]", "got %q first, want one that has changed", first)
 }
 
-// TestSubmitAfterProcess refuses a reply to a question that has ended with its process, as far
-// as the lease tells, and takes one to a question that outlives it.
+// A reply to a question that has ended with its process is refused, as far as the lease tells. One that outlives it is answered.
 func TestSubmitAfterProcess(t *testing.T) {
 	const lease = time.Minute
 	review, approval := run.Reply{Question: "review", Action: run.ActionDeny}, run.Reply{Question: "approval", Action: run.ActionAllow}
