@@ -502,8 +502,7 @@ func TestVisitsBound(t *testing.T) {
 	})
 }
 
-// If the handler itself waits for completion, the call is repeated at once. A too long id is
-// not remembered, so completion is never reported.
+// If the handler itself waits for completion, the call is repeated at once. A too long id is not remembered, and not reported.
 func TestVisitsWithoutAWait(t *testing.T) {
 	person := new(visitor)
 	opts := visiting(legacy(), person)

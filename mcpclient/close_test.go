@@ -278,8 +278,7 @@ func TestCloseEndsCallsBeforeTelling(t *testing.T) {
 	}
 }
 
-// Current calls fail at once, even one whose handler is running, while an answer to a ping is
-// still being sent to a server that does not read.
+// Current calls fail at once, even one whose handler runs, while an answer to a ping is sent to a server that does not read.
 func TestCloseFailsCallsThatAsk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := make(chan struct{})

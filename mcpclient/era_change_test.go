@@ -186,8 +186,7 @@ func TestRolledBackServer(t *testing.T) {
 	}
 }
 
-// The client adopts the modern era of a legacy server that was updated, even if the sessions
-// are refused first, and however initialize is refused.
+// The client adopts the modern era of an updated server, also if the sessions are refused first, and however initialize is.
 func TestUpdatedServer(t *testing.T) {
 	for name, refuse := range map[string]func(a *changingServer, w http.ResponseWriter, m message){
 		"-32022": nil,

@@ -62,8 +62,7 @@ type tunnelError struct{ cause error }
 func (e *tunnelError) Error() string { return "tunnel: " + e.cause.Error() }
 func (e *tunnelError) Unwrap() error { return e.cause }
 
-// The error of a host's RoundTripper can be found in the error of a call, even if its text has a secret, which the text
-// of the call's error does not have.
+// The error of a host's RoundTripper is in the error of a call, even if its text has a secret. The call's text does not have it.
 func TestErrorsOfTheTransport(t *testing.T) {
 	cause := &tunnelError{&url.Error{Op: "Get", URL: "http://broker.test", Err: errors.New("no secret-key")}}
 	broken := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return nil, cause }}

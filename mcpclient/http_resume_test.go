@@ -38,8 +38,7 @@ func resuming(t *testing.T, h func(w http.ResponseWriter, r *http.Request, m mes
 	}, f)
 }
 
-// A server may close the stream before the answer any number of times: each connection has a
-// new event id, and the client waits as long as the server says.
+// A server may close the stream before the answer any number of times. Each has a new event id, and the client waits as told.
 func TestHTTPPolling(t *testing.T) {
 	const polls = 20
 	var call message

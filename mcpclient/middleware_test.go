@@ -73,8 +73,7 @@ func gives(raw json.RawMessage, err error) mcpclient.Middleware {
 	return handlerOf(func(context.Context, *mcpclient.Request, mcpclient.Handler) (json.RawMessage, error) { return raw, err })
 }
 
-// answers answers all requests after the handshake, and calls of the tool "ask" only after a
-// sampling request was answered, in the era's way.
+// answers answers all requests after the handshake, and those of the tool "ask" after a sampling request, in the era's way.
 func (p *peer) answers() {
 	asking := map[string]message{}
 	for m := range p.inbox {

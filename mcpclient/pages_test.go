@@ -114,8 +114,7 @@ func TestListIsLazy(t *testing.T) {
 // toolPage is the page with one tool and the members behind its tools.
 const toolPage = `{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"%s","inputSchema":{}}]%s}}`
 
-// A cursor of a legacy server belongs to its session, and is not sent in the next session or to
-// the next server. The modern era has no sessions.
+// A cursor of a legacy session is sent neither in the next one nor to the next server. The modern era has no sessions.
 func TestCursorsOfSessions(t *testing.T) {
 	for name, opts := range eras() {
 		t.Run("restart, "+name, func(t *testing.T) {

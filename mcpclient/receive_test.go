@@ -165,8 +165,7 @@ func TestAnswersAmongTextAreNotLogged(t *testing.T) {
 	}
 }
 
-// Text that a server prints between its messages answers nothing, even if only one call waits
-// and the text looks like the beginning of a message.
+// Text that a server prints between its messages answers nothing, even if it looks like the beginning of the only call's answer.
 func TestNoiseIsNoAnswer(t *testing.T) {
 	for _, line := range []string{"[INFO] running tool", "{'debug': 1}", "[2026-01-01T00:00:00Z] x", `{"level":"info"`, `{"id":99,"x":}`} {
 		bubble(t, line, func(t *testing.T) {

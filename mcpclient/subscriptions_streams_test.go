@@ -294,8 +294,7 @@ func TestSubscriptionThatIsCutRegularly(t *testing.T) {
 	})
 }
 
-// Some servers drop messages until their standalone stream is open. Connect waits for the
-// stream if messages could be missed, for a bounded time.
+// Some servers drop messages until their standalone stream is open. If any could be missed, Connect waits for a bounded time.
 func TestConnectWaitsForStream(t *testing.T) {
 	sampling := samples(legacy(), nil)
 	for name, test := range map[string]struct {

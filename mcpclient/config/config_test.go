@@ -265,8 +265,7 @@ func TestBounds(t *testing.T) {
 	check.That(t, err != nil && strings.HasSuffix(err.Error(), "big.json: larger than 1048576 bytes"), "large file: got %v", err)
 }
 
-// Any text causes no panic, errors are one short line, and if encoding/json
-// accepts the text, the servers have its order and number.
+// Any text causes no panic, errors are a short line, and if encoding/json takes the text, the servers have its order and number.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"mcpServers": {"a": {"command": "x", "args": ["${A:-b}"]}}}`))
 	f.Add([]byte("\ufeff{\"servers\": {\"a\": {\"url\": \"http://x\", // c\n}, /* d */ }}"))

@@ -168,8 +168,7 @@ func TestItemsInOtherForms(t *testing.T) {
 	}
 }
 
-// A size of a resource and its annotations are read in every form whose meaning is
-// plain, and cost neither the item nor the list where it is not.
+// Sizes and annotations of resources are read in every form with a plain meaning, and cost neither item nor list elsewhere.
 func TestHintsInOtherForms(t *testing.T) {
 	audience := func(all ...string) *mcp.Annotations { return &mcp.Annotations{Audience: all} }
 	priority := func(p float64) *mcp.Annotations { return &mcp.Annotations{Priority: &p} }

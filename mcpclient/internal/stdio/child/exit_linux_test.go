@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// A process costs one goroutine, which blocks no thread, also after output and after the end of its standard error; with a
-// writer it costs two.
+// A process costs one goroutine, which blocks no thread, also after output and the end of its stderr; with a writer it costs two.
 func TestIdleGoroutines(t *testing.T) {
 	for role, stderr := range map[string]string{"echo": "", "greet": "hello", "mute": ""} {
 		t.Run(role, func(t *testing.T) {
