@@ -33,6 +33,7 @@ func TestRequests(t *testing.T) {
 		"no such model":           {"claude-2", user, ``, "model: claude-2"},
 		"a field of its own":      {old, user, `,"seed":1`, "request.seed: Extra inputs"},
 		"temperature":             {"claude-opus-4-7", user, `,"temperature":0`, "`temperature` is deprecated"},
+		"temperature 1, thinking": {old, user, thinking + `,"temperature":1`, ""},
 		"temperature, thinking":   {old, user, thinking + `,"temperature":0.5`, "may only be set to 1"},
 		"budget":                  {old, user, `,"thinking":{"type":"enabled","budget_tokens":4096}`, "`max_tokens` must be greater"},
 		"small budget":            {old, user, `,"thinking":{"type":"enabled","budget_tokens":1}`, "greater than or equal to 1024"},
@@ -53,6 +54,8 @@ func TestRequests(t *testing.T) {
 		"calls without tools":     {old, user + "," + turn(call) + "," + result, ``, "must define tools"},
 		"an image of the model":   {old, user + "," + turn(`{"type":"image","source":{"type":"url","url":"https://x"}}`) + "," + user, ``, "not allowed in assistant"},
 		"an image of bad type":    {old, `{"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/tiff","data":"AA=="}}]}`, ``, "image/tiff"},
+		"a system prompt as text": {old, user, `,"system":"be"`, "system"},
+		"a mark within a result":  {old, user + "," + turn(call) + "," + strings.Replace(result, `{"type":"text","text":"1"}`, mark, 1), tool, "cache_control is not supported here"},
 		"five marks":              {old, `{"role":"user","content":[` + strings.Repeat(mark+",", 4) + mark + `]}`, ``, "maximum of 4 blocks"},
 		"more than the model has": {"claude-opus-4-0", user, `,"max_tokens":32001`, "maximum allowed number of output tokens"},
 	} {
@@ -83,6 +86,7 @@ func TestAccount(t *testing.T) {
 		return r
 	}
 	first, second := h.account(request("a")), h.account(request("b"))
+	check.That(t, request("a").System[0].Raw["cache_control"] != nil, "the mark is gone from Raw")
 	check.That(t, first.Read == 0 && first.Written >= 1000 && second.Read == first.Written && second.Written == 0,
 		"got %+v and %+v", first, second)
 	long = "short"

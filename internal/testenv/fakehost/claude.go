@@ -78,13 +78,14 @@ func (h *Claude) account(r *ClaudeRequest) (u Usage) {
 	var hashes [][32]byte
 	var sizes []int
 	chain, size := [32]byte{}, 0
-	for _, b := range r.blocks {
+	blocks := r.cacheBlocks()
+	for _, b := range blocks {
 		chain = sha256.Sum256(append(chain[:], b.text...))
 		size += len(b.text)
 		hashes, sizes = append(hashes, chain), append(sizes, size/4)
 	}
 	last := 0
-	for i, b := range r.blocks {
+	for i, b := range blocks {
 		if !b.marked || sizes[i] < leastCached {
 			continue
 		}
@@ -99,7 +100,7 @@ func (h *Claude) account(r *ClaudeRequest) (u Usage) {
 	if h.cached == nil {
 		h.cached = map[[32]byte]bool{}
 	}
-	for i, b := range r.blocks {
+	for i, b := range blocks {
 		if b.marked && sizes[i] >= leastCached {
 			h.cached[hashes[i]] = true
 		}

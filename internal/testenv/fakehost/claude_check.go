@@ -2,113 +2,58 @@ package fakehost
 
 import (
 	"encoding/json"
-	"errors"
 	"maps"
 	"regexp"
 	"slices"
 	"strings"
 )
 
-// ClaudeRequest is a request of the Messages API that passed all checks.
-type ClaudeRequest struct {
-	Model     string                     `json:"model"`
-	MaxTokens int                        `json:"max_tokens"`
-	System    []Content                  `json:"system"`
-	Messages  []Message                  `json:"messages"`
-	Tools     []Tool                     `json:"tools"`
-	Choice    map[string]string          `json:"tool_choice"`
-	Thinking  map[string]any             `json:"thinking"`
-	Output    map[string]json.RawMessage `json:"output_config"`
-	Usage     Usage                      `json:"-"`
-
-	blocks []cacheBlock // blocks in the order of the cache
-	rule   claudeRule
-}
-
-// Message is a message of a request.
-type Message struct {
-	Role    string    `json:"role"`
-	Content []Content `json:"content"`
-}
-
-// Content is a block of a message. Raw has all of its members.
-type Content struct {
-	Type      string    `json:"type"`
-	Text      string    `json:"text"`
-	Thinking  string    `json:"thinking"`
-	Signature string    `json:"signature"`
-	ID        string    `json:"id"`
-	Name      string    `json:"name"`
-	CallID    string    `json:"tool_use_id"`
-	ToolName  string    `json:"tool_name"`
-	Content   []Content `json:"content"`
-	IsError   bool      `json:"is_error"`
-
-	Raw map[string]json.RawMessage `json:"-"`
-}
-
-// UnmarshalJSON keeps all members in Raw.
-func (c *Content) UnmarshalJSON(data []byte) error {
-	type plain Content
-	return errors.Join(json.Unmarshal(data, (*plain)(c)), json.Unmarshal(data, &c.Raw))
-}
-
-// Tool is the definition of a tool. Raw has all of its members.
-type Tool struct {
-	Name     string                     `json:"name"`
-	Deferred bool                       `json:"defer_loading"`
-	Raw      map[string]json.RawMessage `json:"-"`
-}
-
-// UnmarshalJSON keeps all members in Raw.
-func (t *Tool) UnmarshalJSON(data []byte) error {
-	type plain Tool
-	return errors.Join(json.Unmarshal(data, (*plain)(t)), json.Unmarshal(data, &t.Raw))
-}
-
-type cacheBlock struct {
-	text   []byte
-	marked bool
-}
-
 // claudeRule lists the parameters that a model accepts, by Anthropic's reference.
 type claudeRule struct {
-	reply    int    // most tokens of a reply
-	thinking string // types of thinking
-	sampling bool   // accepts a temperature
-	efforts  string // levels of effort; empty for none
-	format   bool   // accepts a schema for its text
-	refers   bool   // accepts results that refer to tools
+	reply    int      // most tokens of a reply
+	thinking []string // types of thinking
+	sampling bool     // accepts a temperature
+	efforts  []string // levels of effort
+	format   bool     // accepts a schema for its text
+	refers   bool     // accepts results that refer to tools
 }
 
+var (
+	efforts      = []string{"low", "medium", "high", "xhigh", "max"}
+	adaptiveOnly = claudeRule{reply: 128_000, thinking: []string{"adaptive"}, efforts: efforts, format: true, refers: true}
+	adaptive     = claudeRule{reply: 128_000, thinking: []string{"adaptive", "disabled"}, efforts: efforts, format: true, refers: true}
+	budgeted     = claudeRule{reply: 64_000, thinking: []string{"disabled", "enabled"}, sampling: true, format: true, refers: true}
+)
+
 var claudeRules = map[string]claudeRule{
-	"claude-fable-5":    {128_000, "adaptive", false, "low medium high xhigh max", true, true},
-	"claude-opus-5-5":   {128_000, "adaptive", false, "low medium high xhigh max", true, true},
-	"claude-sonnet-5-5": {128_000, "adaptive between_tools", false, "low medium high xhigh max", true, true},
-	"claude-haiku-5-5":  {128_000, "adaptive disabled", false, "low medium high xhigh max", true, true},
-	"claude-opus-5":     {128_000, "adaptive disabled", false, "low medium high xhigh max", true, true},
-	"claude-sonnet-5":   {128_000, "adaptive disabled", false, "low medium high xhigh max", true, true},
-	"claude-opus-4-8":   {128_000, "adaptive disabled", false, "low medium high xhigh max", true, true},
-	"claude-opus-4-7":   {128_000, "adaptive disabled", false, "low medium high xhigh max", true, true},
-	"claude-opus-4-6":   {128_000, "adaptive disabled enabled", true, "low medium high max", true, true},
-	"claude-sonnet-4-6": {64_000, "adaptive disabled enabled", true, "low medium high max", true, true},
-	"claude-opus-4-5":   {64_000, "disabled enabled", true, "low medium high", true, true},
-	"claude-sonnet-4-5": {64_000, "disabled enabled", true, "", true, true},
-	"claude-haiku-4-5":  {64_000, "disabled enabled", true, "", true, true},
-	"claude-opus-4-0":   {32_000, "disabled enabled", true, "", false, false},
+	"claude-fable-5":    adaptiveOnly,
+	"claude-opus-5-5":   adaptiveOnly,
+	"claude-sonnet-5-5": {reply: 128_000, thinking: []string{"adaptive", "between_tools"}, efforts: efforts, format: true, refers: true},
+	"claude-haiku-5-5":  adaptive,
+	"claude-opus-5":     adaptive,
+	"claude-sonnet-5":   adaptive,
+	"claude-opus-4-8":   adaptive,
+	"claude-opus-4-7":   adaptive,
+	"claude-opus-4-6":   {reply: 128_000, thinking: []string{"adaptive", "disabled", "enabled"}, sampling: true, efforts: []string{"low", "medium", "high", "max"}, format: true, refers: true},
+	"claude-sonnet-4-6": {reply: 64_000, thinking: []string{"adaptive", "disabled", "enabled"}, sampling: true, efforts: []string{"low", "medium", "high", "max"}, format: true, refers: true},
+	"claude-opus-4-5":   {reply: 64_000, thinking: budgeted.thinking, sampling: true, efforts: efforts[:3], format: true, refers: true},
+	"claude-sonnet-4-5": budgeted,
+	"claude-haiku-4-5":  budgeted,
+	"claude-opus-4-0":   {reply: 32_000, thinking: budgeted.thinking, sampling: true},
 }
 
 // ClaudeModels lists the models that the host knows.
 func ClaudeModels() []string { return slices.Sorted(maps.Keys(claudeRules)) }
 
-// checkClaude reads a request and refuses it as Anthropic would. sign signs thoughts as the host does.
+// checkClaude reads a request, and refuses one that does not follow Anthropic's reference. It is stricter in two ways:
+// no model continues a reply that the request begins, and the blocks within a result have no marks of the cache. sign
+// signs thoughts as the host does.
 func checkClaude(body []byte, sign func(string) string) (*ClaudeRequest, error) {
 	if err := Messages(body); err != nil {
 		return nil, Refuse("by the published schema: %v", err)
 	}
-	var all map[string]json.RawMessage
 	r := &ClaudeRequest{}
-	if err := errors.Join(json.Unmarshal(body, &all), json.Unmarshal(body, r)); err != nil {
+	if err := json.Unmarshal(body, r); err != nil {
 		return nil, err
 	}
 	model, ok := claudeRules[r.Model]
@@ -118,26 +63,22 @@ func checkClaude(body []byte, sign func(string) string) (*ClaudeRequest, error) 
 		return nil, Refuse("model: %s", r.Model)
 	case r.MaxTokens > model.reply:
 		return nil, Refuse("max_tokens: %d > %d, which is the maximum allowed number of output tokens for %s", r.MaxTokens, model.reply, r.Model)
-	case all["temperature"] != nil && !model.sampling:
+	case r.Temperature != nil && !model.sampling:
 		return nil, Refuse("`temperature` is deprecated for this model.")
+	case r.Temperature != nil && *r.Temperature != 1 && r.thinks():
+		return nil, Refuse("`temperature` may only be set to 1 when thinking is enabled")
 	}
 	checkMessages := func() error { return r.checkMessages(sign) }
-	for _, check := range []func() error{r.checkThinking, r.checkOutput, r.checkTools, checkMessages, r.checkCache} {
+	for _, check := range []func() error{r.checkThinking, r.checkOutput, r.checkTools, r.checkChoice, checkMessages, r.checkMarks} {
 		if err := check(); err != nil {
 			return nil, err
 		}
 	}
-	if kind, _ := r.Thinking["type"].(string); all["temperature"] != nil && kind != "" && kind != "disabled" {
-		return nil, Refuse("`temperature` may only be set to 1 when thinking is enabled")
-	}
 	return r, nil
 }
 
+// checkThinking checks that the model has this type of thinking, with this effort and budget.
 func (r *ClaudeRequest) checkThinking() error {
-	isForced := r.Choice["type"] == "any" || r.Choice["type"] == "tool"
-	if isForced && !strings.Contains(r.rule.thinking, "disabled") {
-		return Refuse("tool_choice: forced tool use is not supported for this model")
-	}
 	if r.Thinking == nil {
 		return nil
 	}
@@ -145,22 +86,21 @@ func (r *ClaudeRequest) checkThinking() error {
 	effort := string(r.Output["effort"])
 	budget, _ := r.Thinking["budget_tokens"].(float64)
 	switch {
-	case !slices.Contains(strings.Fields(r.rule.thinking), kind):
+	case !slices.Contains(r.rule.thinking, kind):
 		return Refuse("%q is not supported for this model", "thinking.type."+kind)
 	case kind == "enabled" && int(budget) >= r.MaxTokens:
 		return Refuse("`max_tokens` must be greater than `thinking.budget_tokens`")
 	case (kind == "disabled" || kind == "between_tools") && (effort == `"xhigh"` || effort == `"max"`):
 		return Refuse("thinking.type.%s is not supported with the effort %s", kind, effort)
-	case kind != "disabled" && isForced:
-		return Refuse("Thinking may not be enabled when tool_choice forces tool use.")
 	}
 	return nil
 }
 
+// checkOutput checks that the model has this level of effort, and accepts a schema if there is one.
 func (r *ClaudeRequest) checkOutput() error {
 	if raw := r.Output["effort"]; raw != nil {
 		var effort string
-		if json.Unmarshal(raw, &effort) != nil || !slices.Contains(strings.Fields(r.rule.efforts), effort) {
+		if json.Unmarshal(raw, &effort) != nil || !slices.Contains(r.rule.efforts, effort) {
 			return Refuse("output_config.effort: %s is not supported for this model", raw)
 		}
 	}
@@ -170,6 +110,7 @@ func (r *ClaudeRequest) checkOutput() error {
 	return nil
 }
 
+// checkTools checks the definitions of the tools.
 func (r *ClaudeRequest) checkTools() error {
 	names := map[string]bool{}
 	if len(r.Tools) > 0 && !slices.ContainsFunc(r.Tools, func(t Tool) bool { return !t.Deferred }) {
@@ -192,16 +133,28 @@ func (r *ClaudeRequest) checkTools() error {
 		}
 		names[t.Name] = true
 	}
-	switch kind := r.Choice["type"]; {
+	return nil
+}
+
+// checkChoice checks that the model can be made to call the tools of the choice.
+func (r *ClaudeRequest) checkChoice() error {
+	kind, name := r.Choice["type"], r.Choice["name"]
+	isForced := kind == "any" || kind == "tool"
+	switch {
 	case r.Choice == nil:
+	case isForced && !slices.Contains(r.rule.thinking, "disabled"):
+		return Refuse("tool_choice: forced tool use is not supported for this model")
+	case isForced && r.thinks():
+		return Refuse("Thinking may not be enabled when tool_choice forces tool use.")
 	case len(r.Tools) == 0:
 		return Refuse("tool_choice may only be specified while providing tools.")
-	case kind == "tool" && !names[r.Choice["name"]]:
-		return Refuse("Tool %q not found in provided tools", r.Choice["name"])
+	case kind == "tool" && !slices.ContainsFunc(r.Tools, func(t Tool) bool { return t.Name == name }):
+		return Refuse("Tool %q not found in provided tools", name)
 	}
 	return nil
 }
 
+// checkMessages checks the order of the messages, their blocks, and that each call has one result, in the next message.
 func (r *ClaudeRequest) checkMessages(sign func(string) string) error {
 	var waiting []string // ids of calls without results
 	seen := map[string]bool{}
@@ -251,8 +204,8 @@ func checkResults(message int, blocks []Content, waiting []string) error {
 	return nil
 }
 
-// checkEnd checks the last messages: a call that gets its result begins with a thought, and the model is not given the
-// beginning of its reply.
+// checkEnd checks that the last message is the user's. With a budget of thinking, a message whose calls get their
+// results there begins with a thought.
 func (r *ClaudeRequest) checkEnd() error {
 	last := r.Messages[len(r.Messages)-1]
 	if last.Role == "assistant" {
@@ -289,6 +242,9 @@ func (r *ClaudeRequest) checkBlock(role string, c Content, sign func(string) str
 		return Refuse("Requests which include `tool_use` or `tool_result` blocks must define tools")
 	}
 	for _, inner := range c.Content {
+		if inner.Raw["cache_control"] != nil {
+			return Refuse("tool_result.content: cache_control is not supported here")
+		}
 		if inner.Type == "tool_reference" {
 			if !slices.ContainsFunc(r.Tools, func(t Tool) bool { return t.Deferred && t.Name == inner.ToolName }) {
 				return Refuse("Tool reference '%s' not found in available tools", inner.ToolName)
@@ -301,32 +257,10 @@ func (r *ClaudeRequest) checkBlock(role string, c Content, sign func(string) str
 	return nil
 }
 
-// checkCache lists the blocks in the order in which the cache reads them, and counts the marks.
-func (r *ClaudeRequest) checkCache() error {
-	add := func(object any, raw map[string]json.RawMessage) {
-		mark := raw["cache_control"]
-		delete(raw, "cache_control")
-		text, err := json.Marshal(object)
-		if err != nil {
-			panic(err)
-		}
-		r.blocks = append(r.blocks, cacheBlock{text, mark != nil})
-	}
-	for _, t := range r.Tools {
-		if !t.Deferred {
-			add(t.Raw, t.Raw)
-		}
-	}
-	for _, c := range r.System {
-		add(c.Raw, c.Raw)
-	}
-	for _, m := range r.Messages {
-		for _, c := range m.Content {
-			add([]any{m.Role, c.Raw, r.referredTools(&c)}, c.Raw)
-		}
-	}
+// checkMarks counts the marks of the cache.
+func (r *ClaudeRequest) checkMarks() error {
 	marks := 0
-	for _, b := range r.blocks {
+	for _, b := range r.cacheBlocks() {
 		if b.marked {
 			marks++
 		}
@@ -335,16 +269,4 @@ func (r *ClaudeRequest) checkCache() error {
 		return Refuse("A maximum of 4 blocks with cache_control may be provided. Found %d.", marks)
 	}
 	return nil
-}
-
-// referredTools returns the definitions of the tools that a result refers to: the model reads them there.
-func (r *ClaudeRequest) referredTools(c *Content) (tools []map[string]json.RawMessage) {
-	for _, inner := range c.Content {
-		for _, t := range r.Tools {
-			if inner.Type == "tool_reference" && t.Name == inner.ToolName {
-				tools = append(tools, t.Raw)
-			}
-		}
-	}
-	return tools
 }

@@ -3,7 +3,7 @@
 // Requests are checked by the schemas that the hosts publish. The files here are written from OpenAI's OpenAPI
 // description (CreateResponse and CreateChatCompletionRequest of github.com/openai/openai-openapi) and Anthropic's
 // reference (MessageCreateParams of github.com/anthropics/anthropic-sdk-typescript). They have the fields that our
-// models may send, and refuse others, as the hosts refuse unknown fields.
+// models may send, in the forms in which they send them, and refuse others, as the hosts refuse unknown fields.
 package fakehost
 
 import (
