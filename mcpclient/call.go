@@ -24,6 +24,7 @@ type request struct {
 	resent          bool         // it was resent in a new session or on a new connection
 	revisionRetried bool         // it was resent after the server refused its revision
 	movedEra        bool         // it was resent in another era
+	ping            bool         // its method depends on the era
 
 	era     era     // the era to use; nil: the current one
 	sentEra *eraBox // the era in which it was sent

@@ -58,7 +58,7 @@ func (c *Client) SeparatesCalls() bool {
 // Ping returns nil if the server responds: to ping in the legacy era, to server/discover in the
 // modern one, which has no ping. An error from the server is an error.
 func (c *Client) Ping(ctx context.Context, opts ...CallOption) error {
-	if err := c.caller.calls.do(ctx, &request{method: c.current().pingMethod()}, nil, opts); err != nil {
+	if err := c.caller.calls.do(ctx, &request{method: c.current().pingMethod(), ping: true}, nil, opts); err != nil {
 		return fmt.Errorf("ping: %w", err)
 	}
 	return nil

@@ -387,6 +387,25 @@ func TestUseDuringAProbe(t *testing.T) {
 	})
 }
 
+// A subscription whose late refusal has the server probed takes no longer than another one.
+func TestSubscribeDuringAProbe(t *testing.T) {
+	withChangingServer(t, mcp.Revision20260728, mcpclient.Options{}, func(t *testing.T, c *mcpclient.Client, a *changingServer) {
+		a.before = func(w http.ResponseWriter, r *http.Request, m message) bool {
+			switch m.Method {
+			case "server/discover", "initialize":
+				<-r.Context().Done()
+			case "subscriptions/listen":
+				time.Sleep(20 * time.Second)
+				a.answer(w, http.StatusBadRequest, "%s", refusal(m, `-32000,"message":"odd"`))
+			}
+			return true
+		}
+		start := time.Now()
+		check.Is(t, check.Err(c.Subscribe(t.Context(), onTools)), context.DeadlineExceeded)
+		within(t, "subscribing", start, 30*time.Second)
+	})
+}
+
 // A subscription that is refused while another call finds out the era ends as one of another era.
 func TestSubscriptionRefusedAsTheEraChanges(t *testing.T) {
 	withChangingServer(t, mcp.Revision20260728, mcpclient.Options{}, func(t *testing.T, c *mcpclient.Client, a *changingServer) {

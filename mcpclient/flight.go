@@ -39,6 +39,9 @@ func (l *link) start(ctx context.Context, e era, r *request, o *callOptions) (*i
 		maxNotes = maxNotifications
 	}
 	err := l.calls.Start(&flight.Call, maxNotes)
+	if err != nil && flight.stop != nil {
+		flight.stop()
+	}
 	if o.messageID != nil {
 		*o.messageID = flight.ID
 	}

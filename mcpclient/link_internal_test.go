@@ -14,6 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/testenv"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/metakey"
+	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
@@ -59,6 +60,15 @@ func call(ctx context.Context, c *Client, tool string) <-chan error {
 	called := make(chan error, 1)
 	go func() { called <- check.Err(c.CallTool(ctx, tool, nil)) }()
 	return called
+}
+
+// A request that finds its connection closed leaves no context behind.
+func TestStartOnAClosedLink(t *testing.T) {
+	l := &link{exchange: struct{ wire.Exchanger }{}, observed: true}
+	l.calls.Close(io.EOF)
+	flight, err := l.start(t.Context(), &legacyEra{}, &request{method: "tools/call"}, &callOptions{})
+	check.Is(t, err, io.EOF)
+	check.Is(t, flight.ctx.Err(), context.Canceled)
 }
 
 // Calls on a lost connection fail with ErrConnectionLost, even if the restart closes it before its reader has ended them.

@@ -216,9 +216,15 @@ func TestRestartInAnotherEra(t *testing.T) {
 				s := subscribed(t, t.Context(), c, onTools)
 				transport.become(to)
 				_ = p.conn.Close()
+				synctest.Wait()
+				pinged := background(func() error { return c.Ping(t.Context()) }) // while nobody knows the era
 				for range 1 + failures {
 					p = <-transport.peers
 				}
+				ping := p.next()
+				check.Equal(t, "asked", ping.Method, map[string]string{"modern": "server/discover", "legacy": "ping"}[to])
+				p.answer(ping)
+				check.NoError(t, <-pinged)
 				go p.echo()
 				callText(t, t.Context(), c, "a", "a")
 				check.Equal(t, "modern", c.Server().Revision == mcp.Revision20260728, to == "modern")

@@ -50,9 +50,13 @@ func withRetry(next sender, p retries, sessions resender) sender {
 		policy := backoff.Policy{Max: maxRetryWait, Sleep: p.sleep}
 		resends := 0
 		err = backoff.Loop(ctx, policy, func() (err error) {
-			if r.sentEra, err = sessions.awaitSession(ctx); err == nil {
-				got, err = next(ctx, r, o)
+			if r.sentEra, err = sessions.awaitSession(ctx); err != nil {
+				return err
 			}
+			if r.ping && r.sentEra != nil {
+				r.method = r.sentEra.pingMethod() // the era may have changed during the wait
+			}
+			got, err = next(ctx, r, o)
 			return err
 		}, func(f *backoff.Failure) error {
 			again, err := sessions.resend(ctx, r, f.Err, resends)

@@ -102,7 +102,7 @@ func (c *Client) subscribe(ctx context.Context, filter mcp.SubscriptionFilter, o
 	case s.stream != c.current().has(listenStreams): // it was too late for endOtherEra
 		err = errOtherEra
 	case s.stream:
-		err = c.subscriptions.listenFor(ctx, s, o)
+		err = c.subscriptions.listenFor(bounded, s, o)
 	default:
 		c.standalone.open(bounded)
 		err = c.subscriptions.watchFor(bounded, s, o)
