@@ -74,7 +74,7 @@ func (t *Table) Reload() (users int, err error) {
 				t.path, n, MaxUser, minToken)
 		}
 		hash := hashOf(words[1])
-		if hashed[hash] != "" {
+		if user := hashed[hash]; user != "" && user != words[0] {
 			return 0, fmt.Errorf("%s:%d: two users have the same token", t.path, n)
 		}
 		hashed[hash] = words[0]

@@ -18,7 +18,7 @@ func TestAgain(t *testing.T) {
 		check.Must(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	const first, second = "0123456789abcdef", "fedcba9876543210"
-	write("# people\n\nada " + first + "\n")
+	write("# people\n\nada " + first + "\nada " + first + "\n") // a line twice is no mistake
 	table := check.Value(tokens.Read(path))(t)
 	user, hash, ok := table.Find(first)
 	check.That(t, user == "ada" && ok && table.Holds("ada", hash) && !table.Holds("bob", hash) && !strings.Contains(hash, first),
