@@ -7,7 +7,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"flag"
@@ -36,7 +35,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	server := &mcpclient.Command{Path: flag.Arg(0), Args: flag.Args()[1:], Stderr: hosttext.NewWriter(os.Stderr)}
-	you := &person{in: bufio.NewReader(os.Stdin), out: os.Stderr}
+	you := newPerson(os.Stdin, os.Stderr)
 	if err := use(ctx, server, you, *tool, *args, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "client:", hosttext.Line(err.Error(), 4000))
 		os.Exit(1)

@@ -1,10 +1,10 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"slices"
@@ -17,6 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/examples/internal/demo"
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
 const (
@@ -93,7 +94,7 @@ func TestUse(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out, shown strings.Builder
-			you := &person{in: bufio.NewReader(strings.NewReader(tt.typed)), out: &shown}
+			you := newPerson(strings.NewReader(tt.typed), &shown)
 			server := &mcpclient.Command{Path: program, Args: []string{demo.ServerArg}}
 			got := "no error"
 			if err := use(t.Context(), server, you, tt.tool, tt.args, &out); err != nil {
@@ -104,4 +105,18 @@ func TestUse(t *testing.T) {
 			check.Contains(t, "the person saw", shown.String(), tt.shown)
 		})
 	}
+}
+
+// A form that the server gives up leaves the keyboard to the next one.
+func TestCancelledForm(t *testing.T) {
+	in, typed := io.Pipe()
+	defer typed.Close()
+	you := newPerson(in, io.Discard)
+	form := &mcp.ElicitParams{Message: "?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}}}`)}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	check.Is(t, check.Err(you.fillIn(ctx, form)), context.Canceled)
+	go func() { _, _ = io.WriteString(typed, "Ada\n") }()
+	got := check.Value(you.fillIn(t.Context(), form))(t)
+	check.Equal(t, "name", got.Content["name"], any("Ada"))
 }

@@ -16,9 +16,21 @@ import (
 
 // person answers one question at a time, because handlers are called concurrently.
 type person struct {
-	mu  sync.Mutex // guards the fields below
-	in  *bufio.Reader
-	out io.Writer
+	mu    sync.Mutex    // guards the fields below
+	lines <-chan string // closed when the input has ended
+	out   io.Writer
+}
+
+// newPerson returns a person whose lines are read until the program ends: a read cannot be cancelled, a wait can.
+func newPerson(in io.Reader, out io.Writer) *person {
+	lines := make(chan string)
+	go func() {
+		defer close(lines)
+		for s := bufio.NewScanner(in); s.Scan(); {
+			lines <- s.Text()
+		}
+	}()
+	return &person{lines: lines, out: out}
 }
 
 var (
@@ -26,18 +38,23 @@ var (
 	errNo      = errors.New("the person said no")
 )
 
-// askLocked returns a line of the person.
-func (p *person) askLocked(question string) (string, error) {
+// askLocked returns a line of the person, unless ctx ends first.
+func (p *person) askLocked(ctx context.Context, question string) (string, error) {
 	fmt.Fprint(p.out, question+": ")
-	line, err := p.in.ReadString('\n')
-	if err != nil && line == "" {
-		return "", errNoInput
+	select {
+	case line, ok := <-p.lines:
+		if !ok {
+			return "", errNoInput
+		}
+		return strings.TrimSpace(line), nil
+	case <-ctx.Done():
+		fmt.Fprintln(p.out, "the server does not wait any more")
+		return "", ctx.Err()
 	}
-	return strings.TrimSpace(line), nil
 }
 
 // fillIn asks for each field of a form. The client checks the form before it is sent.
-func (p *person) fillIn(_ context.Context, params *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+func (p *person) fillIn(ctx context.Context, params *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 	fields, err := forms.Fields(params)
 	if err != nil {
 		return nil, err
@@ -47,12 +64,14 @@ func (p *person) fillIn(_ context.Context, params *mcp.ElicitParams) (*mcp.Elici
 	fmt.Fprintf(p.out, "the server asks: %s; !decline says no\n", hosttext.Quote(params.Message))
 	content := map[string]any{}
 	for _, f := range fields {
-		value, err := p.fieldLocked(f)
+		value, err := p.fieldLocked(ctx, f)
 		switch {
 		case err == errNoInput:
 			return &mcp.ElicitResult{Action: mcp.ElicitCancel}, nil
 		case err == errNo:
 			return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
+		case err != nil:
+			return nil, err
 		case value != nil:
 			content[f.Name] = value
 		}
@@ -61,9 +80,9 @@ func (p *person) fillIn(_ context.Context, params *mcp.ElicitParams) (*mcp.Elici
 }
 
 // fieldLocked asks until the answer is valid. It returns nil for no answer.
-func (p *person) fieldLocked(f *forms.Field) (any, error) {
+func (p *person) fieldLocked(ctx context.Context, f *forms.Field) (any, error) {
 	for {
-		text, err := p.askLocked("  " + label(f))
+		text, err := p.askLocked(ctx, "  "+label(f))
 		if err != nil {
 			return nil, err
 		}
