@@ -588,3 +588,17 @@ func TestErrorsOfLangchaingo(t *testing.T) {
 	_, err := m.GenerateContent(t.Context(), []llms.MessageContent{llms.TextParts(llms.ChatMessageTypeHuman, "Hi")})
 	check.That(t, llms.IsRateLimitError(err), "got %v, want a limit of the rate", err)
 }
+
+// A key of the options is sent. The empty one, for which net/http repeats a request, is not.
+func TestIdempotencyKey(t *testing.T) {
+	for _, want := range [][]string{nil, {"key-2"}} {
+		got := []string{"no request"}
+		m := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			got = r.Header.Values("Idempotency-Key")
+			w.WriteHeader(http.StatusUnauthorized)
+		}), "claude-opus-5", anthropicmodel.Options{Header: http.Header{"idempotency-key": want}})
+		_, _, _, err := ask(t, m, &model.Request{Messages: hi})
+		check.Fails(t, err)
+		check.Same(t, "header", got, want)
+	}
+}
