@@ -47,7 +47,8 @@ func (s *session) recordFirst(ctx context.Context, l *loadedRun) error {
 // the run. The result is never nil, but has no State. If the run fails, its Status says so as well as
 // the error.
 //
-// onEvent is called with the events of the step on the caller's goroutine; nil ignores them.
+// onEvent is called with the events of the step on the caller's goroutine, as the loop body of
+// [Agent.Events]; nil ignores them.
 func (a *Agent) Advance(ctx context.Context, key run.Key, onEvent func(Event)) (*Result, error) {
 	l, err := a.holdStep(ctx, key)
 	if err != nil {
