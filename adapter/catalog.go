@@ -54,10 +54,11 @@ func (all catalogs) find(p profile.Profile) *Catalog {
 // newCatalog returns the catalog of tools with distinct names for a provider.
 func newCatalog(all []*Tool, p profile.Profile, maxResult int) *Catalog {
 	c := &Catalog{
-		tools: make([]*Tool, len(all)), definitions: make([]llms.Tool, len(all)),
-		maxResult: maxResult,
+		tools:       make([]*Tool, len(all)),
+		definitions: make([]llms.Tool, len(all)),
+		maxResult:   maxResult,
 	}
-	rooms := map[*serverState]*rewrite.Room{} // one for each server
+	rooms := map[*serverState]*rewrite.Room{} // so that schemas of one server take no room from those of another
 	for i, tool := range all {
 		if rooms[tool.server] == nil {
 			rooms[tool.server] = &rewrite.Room{}
@@ -66,10 +67,11 @@ func newCatalog(all []*Tool, p profile.Profile, maxResult int) *Catalog {
 		function := &llms.FunctionDefinition{
 			Name: tool.name, Description: tool.summary(), Parameters: written.Parameters, Strict: written.Strict,
 		}
-		if p == profile.Gemini || p == profile.GoogleAI {
+		if p == profile.Gemini || p == profile.GoogleAI { // langchaingo's providers take no bytes
 			function.Parameters = written.Root
 		}
-		c.tools[i], c.definitions[i] = tool.shownAs(written.Wrapped), llms.Tool{Type: "function", Function: function}
+		c.tools[i] = tool.shownAs(written.Wrapped)
+		c.definitions[i] = llms.Tool{Type: "function", Function: function}
 		for _, change := range written.Changes {
 			change.Tool = tool.name
 			c.changes = append(c.changes, change)
@@ -91,8 +93,8 @@ func (c *Catalog) index() {
 
 // Definitions returns the tools with their schemas, for [llms.WithTools].
 //
-// Parameters is a [json.RawMessage], except for Gemini and GoogleAI, where it is a shared map[string]any that must not
-// be modified. With [profile.Plain] it is the server's schema, with at most its root completed; langchaingo's openai,
+// Parameters is shared and must not be modified: a map[string]any for Gemini and GoogleAI, otherwise a
+// [json.RawMessage]. With [profile.Plain] it is the server's schema, with at most its root completed; langchaingo's openai,
 // anthropic, mistral and bedrock providers pass it on unchanged.
 func (c *Catalog) Definitions() []llms.Tool {
 	if len(c.definitions) == 0 {
@@ -131,28 +133,29 @@ func (c *Catalog) Lookup(name string) (*Tool, bool) {
 
 // LookupStored returns the tool with a server's label, the server's own name for the tool, and a
 // fingerprint ("" for any). With it a call that was made in another process finds its tool, see
-// [Tool.Prepare] and [Tool.Restore]. The error matches [ErrStale].
+// [Tool.Prepare] and [Tool.Restore]. The error matches [ErrStale]: there is no such tool, or more than one.
 func (c *Catalog) LookupStored(server, name, fingerprint string) (*Tool, error) {
 	var found *Tool
-	known, equal := 0, 0
+	named, matching := 0, 0
 	for _, tool := range c.tools {
 		if tool.def.Name != name || tool.server.label != server {
 			continue
 		}
-		known++
+		named++
 		if fingerprint == "" || tool.fingerprint == fingerprint {
 			found = tool
-			equal++
+			matching++
 		}
 	}
-	if equal == 1 {
-		return found, nil
-	}
-	err := &staleToolError{tool: name, server: server, reason: toolChanged}
+	err := &staleToolError{tool: name, server: server}
 	switch {
-	case equal > 1:
+	case matching == 1:
+		return found, nil
+	case matching > 1:
 		err.reason = toolAmbiguous
-	case known == 0:
+	case named > 0:
+		err.reason = toolChanged
+	default:
 		err.reason = toolGone
 	}
 	return nil, err
