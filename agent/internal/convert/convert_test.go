@@ -133,39 +133,24 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-func TestSystemPrompt(t *testing.T) {
-	h := []run.Message{run.Text(run.RoleSystem, "one"), run.Text(run.RoleSystem, "two"), run.Text(run.RoleUser, "go"), run.Text(run.RoleSystem, "late")}
-	for _, step := range []struct {
-		system string
-		of     int
-		want   []string
-	}{
-		{"be", 0, []string{`system: "be"`}},
-		{"be", 1, []string{`system: "be\n\none"`}},
-		{"be", 3, []string{`system: "be\n\none\n\ntwo"`, `human: "go"`}},
-		{"be", 4, []string{`system: "be\n\none\n\ntwo"`, `human: "go"`, `system: "late"`}},
-		{"do", 3, []string{`system: "do\n\none\n\ntwo"`, `human: "go"`}},
-		{"do", 1, []string{`system: "do\n\none"`}},
-		{"", 3, []string{`system: "one\n\ntwo"`, `human: "go"`}},
-	} {
-		got := lines(convert.ToLLMS(openAI, step.system, h[:step.of]))
-		check.Same(t, fmt.Sprintf("system %q, %d messages", step.system, step.of), got, step.want)
-	}
-}
-
-// TestOrder has messages that a provider refuses where they are: blank texts, and any but its model's after results.
+// TestOrder has system messages at the beginning and later, and messages that a provider refuses where they are: blank
+// texts, and any but its model's after results.
 func TestOrder(t *testing.T) {
+	one, two, user, late := run.Text(run.RoleSystem, "one"), run.Text(run.RoleSystem, "two"), run.Text(run.RoleUser, "go"), run.Text(run.RoleSystem, "late")
 	blank, empty, tool := run.Text(run.RoleSystem, " \n"), message(run.RoleUser), message(run.RoleTool, result("1"))
-	s, u := run.Text(run.RoleSystem, "s"), run.Text(run.RoleUser, "u")
+	type history = []run.Message
 	for _, tt := range []struct {
 		rules    convert.Rules
 		system   string
-		messages []run.Message
+		messages history
 		want     []string
 	}{
-		{anthropic, " ", []run.Message{blank, u, blank}, []string{`human: "u"`}},
-		{mistral, "", []run.Message{tool, empty}, []string{`tool: 1→"result of 1"`}},
-		{mistral, "", []run.Message{tool, s, u}, []string{`tool: 1→"result of 1"`, `ai: "(The conversation was interrupted here.)"`, `system: "s"`, `human: "u"`}},
+		{openAI, "be", nil, []string{`system: "be"`}},
+		{openAI, "be", history{one, two, user, late}, []string{`system: "be\n\none\n\ntwo"`, `human: "go"`, `system: "late"`}},
+		{openAI, "", history{one, two, user}, []string{`system: "one\n\ntwo"`, `human: "go"`}},
+		{anthropic, " ", history{blank, user, blank}, []string{`human: "go"`}},
+		{mistral, "", history{tool, empty}, []string{`tool: 1→"result of 1"`}},
+		{mistral, "", history{tool, late, user}, []string{`tool: 1→"result of 1"`, `ai: "(The conversation was interrupted here.)"`, `system: "late"`, `human: "go"`}},
 	} {
 		check.Same(t, fmt.Sprint(tt.want), lines(convert.ToLLMS(tt.rules, tt.system, tt.messages)), tt.want)
 	}
