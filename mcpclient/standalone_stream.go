@@ -86,8 +86,9 @@ func (s *standaloneStream) begin(newSession bool) (ready chan struct{}) {
 	l := s.peer.link.Load()
 	if l.exchange == nil || !s.life.Start(func() {
 		defer end()
-		defer time.AfterFunc(s.grace(), onReady).Stop()
-		s.listen(reading, l, onReady)
+		grace := time.AfterFunc(s.grace(), onReady)
+		defer grace.Stop()
+		s.listen(reading, l, func() (inTime bool) { inTime = grace.Stop(); onReady(); return inTime })
 	}) {
 		end()
 		onReady()
@@ -100,13 +101,12 @@ func (s *standaloneStream) grace() time.Duration {
 	return min(max(minStreamGrace, 4*time.Duration(s.handshakeTime.Load())), maxStreamGrace)
 }
 
-// listen reads the stream until it has ended for good. It calls onReady when the stream is open for
-// the first time, or has ended.
-func (s *standaloneStream) listen(ctx context.Context, l *link, onReady func()) {
+// listen reads the stream until it has ended for good. It calls onReady when the stream is open, or has
+// ended; the result is false if the wait was over before.
+func (s *standaloneStream) listen(ctx context.Context, l *link, onReady func() bool) {
 	wasOpen := false
 	onOpen := func(resumed bool) {
-		onReady()
-		if wasOpen && !resumed {
+		if inTime := onReady(); !inTime && !resumed {
 			s.stale()
 		}
 		wasOpen = true

@@ -62,7 +62,7 @@ type Subscription struct {
 // missed changes become one [mcp.Stale]. In the legacy era it is resources/subscribe for each
 // resource, and the notifications about lists and tasks that arrive without a request;
 // subscriptions to the same resource share one. Over HTTP these arrive on the standalone
-// stream: if it was interrupted and cannot be resumed, they become [mcp.Stale].
+// stream: if it opens late, or was interrupted and cannot be resumed, they become [mcp.Stale].
 func (c *Client) Subscribe(ctx context.Context, filter mcp.SubscriptionFilter, opts ...CallOption) (*Subscription, error) {
 	s, err := c.subscribe(ctx, filter, opts)
 	if errors.Is(err, errOtherEra) { // the subscription has found that out

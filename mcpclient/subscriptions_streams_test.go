@@ -180,6 +180,23 @@ func TestSilentSubscription(t *testing.T) {
 	}
 }
 
+// A standalone stream that opens after the wait for it may have missed messages.
+func TestStandaloneStreamOpensLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		busy := 3
+		s := httpServer(t, func(w http.ResponseWriter, r *http.Request, _ message) {
+			if busy--; busy >= 0 {
+				w.WriteHeader(http.StatusServiceUnavailable)
+				return
+			}
+			stream(w)
+			<-r.Context().Done()
+		})
+		sub := subscribed(t, t.Context(), connectTo(t, s, legacy()), onTools)
+		wantChanges(t, sub, stale)
+	})
+}
+
 // After an interruption, the standalone stream of a legacy server may have missed messages, unless the server can resume it.
 func TestStandaloneStreamMissedSomething(t *testing.T) {
 	for _, resumable := range []bool{false, true} {
