@@ -157,7 +157,6 @@ func TestCancelFromAnywhere(t *testing.T) {
 		check.Must(t, record.CancelRun(t.Context(), store, theRun))
 		within(t, "until the process heard of it", time.Since(asked), 0, 3*time.Second)
 		isCancelled("an operator", <-first)
-
 		second := begin(t.Context(), a) // whose turns the old request does not end
 		time.Sleep(30 * time.Second)
 		asked = time.Now()
@@ -206,7 +205,6 @@ func TestCancelOutlivesTheWait(t *testing.T) {
 		got, err := a.Resume(t.Context(), theRun, got.Questions[0].Allow())
 		check.Is(t, err, agent.ErrCancelled)
 		check.Same(t, "status, failure and calls", []any{got.Status, got.Failure, calls}, []any{run.StatusCancelled, agent.ErrCancelled.Error(), 0})
-
 		key := begun(t, a, agent.WithRun("steps"))
 		check.Must(t, store.RequestCancel(t.Context(), key))
 		next, err := a.Advance(t.Context(), key, nil)

@@ -80,7 +80,6 @@ func TestReasoningDelta(t *testing.T) {
 		}
 	}
 	check.Same(t, "reasoning", got, []string{"I ", "think", "end: I think", "kept: I think"})
-
 	calls = 0
 	check.Is(t, check.Err(newAgent(t, model, &agent.Options{System: "fail"}).Run(t.Context(), human("go"))), busy)
 	check.Equal(t, "calls", calls, 1)

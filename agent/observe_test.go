@@ -236,7 +236,6 @@ func TestEventsAsJSON(t *testing.T) {
 		types = append(types, agent.KindOf(e))
 	}
 	check.Same(t, "events", got.String(), string(check.Value(os.ReadFile("testdata/events.jsonl"))(t)))
-
 	source := check.Value(os.ReadFile("events.go"))(t)
 	var declared []string
 	for _, m := range regexp.MustCompile(`kind\(\) string +{ return "(\w+)" }`).FindAllStringSubmatch(string(source), -1) {

@@ -212,10 +212,8 @@ func TestStoreThatFails(t *testing.T) {
 }
 
 // A store with a function around its methods, see [ledgertest.Watch].
-type (
-	watched   = ledgertest.Watched
-	storeCall = ledgertest.Call
-)
+type watched = ledgertest.Watched
+type storeCall = ledgertest.Call
 
 var watch = ledgertest.Watch
 
@@ -229,10 +227,8 @@ func changesOf[C ledger.Change](records []run.Record) (all []C) {
 }
 
 // Errors that do not pass: nothing is tried again.
-var (
-	errDead = fmt.Errorf("the process has died: %w", record.ErrTooLarge)
-	errFull = fmt.Errorf("disk full: %w", record.ErrTooLarge)
-)
+var errDead = fmt.Errorf("the process has died: %w", record.ErrTooLarge)
+var errFull = fmt.Errorf("disk full: %w", record.ErrTooLarge)
 
 // dying is the store of a process that dies at a write, before or after it.
 type dying struct {
@@ -374,10 +370,8 @@ func newKeyedServer(t *testing.T) *keyedServer {
 }
 
 // Steps of the agents of such a server.
-var (
-	twice = uses(toolCall("1", "write", `{"N":1}`), toolCall("2", "write", `{"N":1}`))
-	helps = uses(toolCall("h", "helper", `{"task":"help"}`))
-)
+var twice = uses(toolCall("1", "write", `{"N":1}`), toolCall("2", "write", `{"N":1}`))
+var helps = uses(toolCall("h", "helper", `{"task":"help"}`))
 
 // agent is an agent with a sub-agent. Both make calls of the server.
 func (k *keyedServer) agent(t *testing.T, store record.Store, steps ...step) *agent.Agent {

@@ -42,7 +42,6 @@ func TestRecover(t *testing.T) {
 		check.Must(t, check.Err(store.Acquire(t.Context(), run.Key{ID: "killed"}, record.Holder{Name: "dead", TTL: time.Minute})))
 		asking, _ := process(t, store, play(uses(toolCall("1", "ask", "{}"))), agent.Options{})
 		waiting := mustRun(t, asking, human("go"), agent.WithRun("waiting"))
-
 		second, _ := process(t, store, play(says("done")), agent.Options{})
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error)

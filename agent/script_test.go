@@ -24,10 +24,8 @@ import (
 // script is a model that plays one step for every call, the last one again and again, and keeps what it was given.
 type script struct{ *agenttest.Model }
 
-type (
-	step   = agenttest.Step
-	prompt = agenttest.Turn
-)
+type step = agenttest.Step
+type prompt = agenttest.Turn
 
 func play(steps ...step) *script { return &script{agenttest.PlayRepeating(steps...)} }
 

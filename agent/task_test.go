@@ -34,10 +34,8 @@ type tasker struct {
 	cancels int
 }
 
-const (
-	whoPays    = `"pay":{"method":"elicitation/create","params":{"mode":"form","message":"Who pays?","requestedSchema":{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}}}`
-	wantsAPoem = `"poem":{"method":"sampling/createMessage","params":{"messages":[{"role":"user","content":{"type":"text","text":"a poem"}}],"maxTokens":9}}`
-)
+const whoPays = `"pay":{"method":"elicitation/create","params":{"mode":"form","message":"Who pays?","requestedSchema":{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}}}`
+const wantsAPoem = `"poem":{"method":"sampling/createMessage","params":{"messages":[{"role":"user","content":{"type":"text","text":"a poem"}}],"maxTokens":9}}`
 
 func (s *tasker) answer(m *testenv.Message) string {
 	s.mu.Lock()

@@ -222,7 +222,5 @@ func number(arguments json.RawMessage) string {
 }
 
 // The result of a call of "note", and what stands in its place if the call is in doubt.
-const (
-	noted   = "noted"
-	unknown = "It is unknown whether the call ran: the work on it ended before its result came. Check before you repeat it."
-)
+const noted = "noted"
+const unknown = "It is unknown whether the call ran: the work on it ended before its result came. Check before you repeat it."

@@ -243,7 +243,6 @@ func TestThoughtsOfAnotherKey(t *testing.T) {
 		"got warning %q, error %v", reply.Warning, err)
 	check.That(t, len(history[1].Parts) == 2 && len(h.Requests()) == 1 && len(h.Invalid()) == 1,
 		"the history was changed, or %d requests were valid and %d not, want 1 each", len(h.Requests()), len(h.Invalid()))
-
 	// The conversation remembers what was refused, and its new thoughts go back.
 	history = append(history, reply.Message, run.Message{Role: run.RoleTool, Parts: []run.Part{{Type: run.PartResult, ID: "toolu_1", Name: weather.Name, Text: "sun"}, {Type: run.PartResult, ID: "toolu_2", Name: weather.Name, Text: "rain"}}})
 	reply, _, _, err = ask(t, m, &model.Request{Messages: history, Tools: []model.Tool{weather}, Scratch: kept})

@@ -24,7 +24,6 @@ func TestServe(t *testing.T) {
 	got := make([]byte, len(want))
 	check.Must(t, check.Err(io.ReadFull(stream.Body, got)))
 	check.Equal(t, "the beginning of the stream", string(got), want)
-
 	resp := check.Value(http.Get(server.URL + "?after=nowhere"))(t)
 	check.Must(t, resp.Body.Close())
 	check.Equal(t, "status", resp.StatusCode, http.StatusBadRequest)

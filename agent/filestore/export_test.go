@@ -9,10 +9,8 @@ import (
 )
 
 // The directories of marks.
-const (
-	DueShelf       = string(filepath.Separator) + dueShelf + string(filepath.Separator)
-	WaitingShelves = string(filepath.Separator) + waitingShelves + string(filepath.Separator)
-)
+const DueShelf = string(filepath.Separator) + dueShelf + string(filepath.Separator)
+const WaitingShelves = string(filepath.Separator) + waitingShelves + string(filepath.Separator)
 
 var NameOf = nameOf
 
@@ -38,10 +36,8 @@ func SetBounds(s record.Store, line, file int64) {
 }
 
 // FS is the file system of a store, and File an open file of it.
-type (
-	FS   = fileSystem
-	File = file
-)
+type FS = fileSystem
+type File = file
 
 func OS() FS { return osFS{} }
 

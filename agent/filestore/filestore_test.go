@@ -83,10 +83,8 @@ func TestReopen(t *testing.T) {
 	storetest.Reopen(t, func(t *testing.T) (record.Store, func()) { return open(t, dir, nil), func() {} })
 }
 
-var (
-	ctx = context.Background()
-	key = run.Key{Tenant: "acme", ID: "one"}
-)
+var ctx = context.Background()
+var key = run.Key{Tenant: "acme", ID: "one"}
 
 // What tests take from package ledgertest, by the names that they use often.
 var (

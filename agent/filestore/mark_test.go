@@ -127,7 +127,6 @@ func TestFolderWithoutMarks(t *testing.T) {
 		unmark()
 		s = d.on(t, dir)
 		compareLists(t, s, "alone")
-
 		create(t, s, run.Key{ID: "later"})
 		unmark()
 		got := listed(t, s, record.Query{DueAt: time.Now()})

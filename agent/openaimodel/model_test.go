@@ -38,10 +38,8 @@ func human(text string) []llms.MessageContent {
 	return []llms.MessageContent{llms.TextParts(llms.ChatMessageTypeHuman, text)}
 }
 
-var (
-	answering = fakehost.Answering
-	equalJSON = fakehost.EqualJSON
-)
+var answering = fakehost.Answering
+var equalJSON = fakehost.EqualJSON
 
 func TestGenerateContent(t *testing.T) {
 	m, sent := newModel(t, answering(plainAnswer), nil)

@@ -220,10 +220,8 @@ func counting() (store record.Store, writes *atomic.Int32) {
 	}), writes
 }
 
-var (
-	talk  = runs.Key{ID: "talk"}
-	greet = adapter.Func("greet", "", func(context.Context, struct{}) (string, error) { return "Hello.", nil }, nil)
-)
+var talk = runs.Key{ID: "talk"}
+var greet = adapter.Func("greet", "", func(context.Context, struct{}) (string, error) { return "Hello.", nil }, nil)
 
 // suspend runs an agent up to a question, which it answers, and continues it in another
 // process, which has another recorder. Each gets a call of ctx for its context.

@@ -30,10 +30,8 @@ import (
 const childJob = "SQLSTORE_CHILD"
 
 // What tests take from package ledgertest, by the names that they use often.
-var (
-	create = ledgertest.Create
-	notes  = ledgertest.Notes
-)
+var create = ledgertest.Create
+var notes = ledgertest.Notes
 
 type job struct {
 	Driver, DSN string

@@ -4,7 +4,5 @@ package temporal
 var Patience = heldWait
 
 // State is the result of the query of a workflow, and Outcome its result.
-type (
-	State   = state
-	Outcome = outcome
-)
+type State = state
+type Outcome = outcome

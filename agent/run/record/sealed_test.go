@@ -240,7 +240,6 @@ func TestRecordAsAnswer(t *testing.T) {
 func TestKeyRotation(t *testing.T) {
 	below, key := record.NewMemory(), run.Key{Tenant: "acme", ID: "run_1"}
 	lease := kept(t, record.Sealed(below, keys(t, "old")), key)
-
 	both := record.Sealed(below, keys(t, "new", "older", "old"))
 	reply := run.Reply{Question: "ask_8", Action: run.ActionAccept, Content: json.RawMessage(`{"city":"secretville"}`), At: start}
 	check.NoError(t, both.Reply(t.Context(), key, []run.Reply{reply}), "an equal answer")
@@ -271,7 +270,6 @@ func TestRepliesOfSeveralKeys(t *testing.T) {
 	}
 	check.Must(t, old.Reply(t.Context(), key, []run.Reply{accept("a")}))
 	check.Must(t, both.Reply(t.Context(), key, []run.Reply{accept("b")}))
-
 	other := accept("b")
 	other.Reason = "another"
 	for want, replies := range map[error][]run.Reply{
@@ -295,7 +293,6 @@ func TestRepliesToClosedQuestions(t *testing.T) {
 	first, second := run.Reply{Question: "a", Action: run.ActionDecline, At: start}, run.Reply{Question: "b", Action: run.ActionDecline, At: start}
 	check.Must(t, old.Reply(t.Context(), key, []run.Reply{first}))
 	check.Must(t, d.Append(t.Context(), old, lease, &ledger.Replied{Reply: first}))
-
 	other := first
 	other.Action = run.ActionCancel
 	check.Is(t, both.Reply(t.Context(), key, []run.Reply{other}), record.ErrReplied)
