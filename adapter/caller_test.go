@@ -135,7 +135,6 @@ func TestHandlersKeepTheirCapabilities(t *testing.T) {
 	check.That(t, err == nil && res.Model == "s", "got %v, %v, want a handler that knows its server", res, err)
 	_, ok := given.Sampling.(ableSampler)
 	check.That(t, ok, "got the caller's options changed")
-
 	plain := asked(&mcpclient.Options{Sampling: mcp.SamplingFunc(sample), Elicitation: mcp.ElicitationFunc(nil)})
 	check.Equal(t, "a sampling capability", inquiry.SamplingCapabilityOf(plain.Sampling), (mcp.SamplingCapability{}))
 	check.Equal(t, "no forms", inquiry.ElicitationCapabilityOf(plain.Elicitation), (mcp.ElicitationCapability{Form: true}))

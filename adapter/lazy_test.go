@@ -142,7 +142,6 @@ func TestLazyServerThatChanged(t *testing.T) {
 		wantEvents(t, &e, Event{Server: "p", Kind: ToolsChanged, Added: []string{"c"}, Removed: []string{"a"}})
 		check.Equal(t, "", callTool(t, next, "c", "").Text, "done")
 		_ = next.Close()
-
 		third := program()
 		wantTools(t, third, "b", "c")
 		r := callTool(t, third, "b", "")

@@ -39,7 +39,6 @@ func TestOpen(t *testing.T) {
 	a := newPeer().tool("read", queried, answer("a reads")).tool("a.only", object, echo)
 	b := newPeer().tool("read", queried, answer("b reads"))
 	ts := open(t, nil, Server{Name: "a", Transport: a.transport(t)}, Server{Name: "b", Transport: b.transport(t)})
-
 	wantTools(t, ts, "a_only", "a__read", "b__read")
 	tool, ok := ts.Catalog(profile.Plain).Lookup("b__read")
 	check.That(t, ok && tool.Server() == "b" && tool.Definition().Name == "read" && tool.Client() == ts.Servers()[1].Client,

@@ -34,7 +34,6 @@ func TestAddAndRemove(t *testing.T) {
 	a := newPeer().tool("read", object, answer("a")).tool("x", object, echo)
 	ts := open(t, &Options{OnChange: func(e Event) { events = append(events, e) }}, Server{Name: "a", Transport: a.transport(t)})
 	old, _ := ts.Catalog(profile.Plain).Lookup("read")
-
 	b := newPeer().tool("read", object, answer("b"))
 	check.Must(t, ts.Add(t.Context(), Server{Name: "b", Transport: b.transport(t)}))
 	wantTools(t, ts, "a__read", "x", "b__read")
@@ -196,7 +195,6 @@ func TestRestartedServerIsListedAgain(t *testing.T) {
 		wantTools(t, ts, "b")
 		n := way.dials.Load()
 		check.That(t, ts.Servers()[0].Client == client && n == 2, "got %d connections, want 2 of the same client", n)
-
 		_ = second.conn.Close()
 		time.Sleep(time.Minute) // the client gives up
 		tried := way.dials.Load()

@@ -15,10 +15,8 @@ import (
 )
 
 // The profiles of a row of unheld.
-var (
-	gemini, googleAI      = []profile.Profile{profile.Gemini}, []profile.Profile{profile.GoogleAI}
-	llama, strict, google = []profile.Profile{profile.LlamaCpp}, []profile.Profile{profile.OpenAIStrict}, []profile.Profile{profile.Gemini, profile.GoogleAI}
-)
+var gemini, googleAI = []profile.Profile{profile.Gemini}, []profile.Profile{profile.GoogleAI}
+var llama, strict, google = []profile.Profile{profile.LlamaCpp}, []profile.Profile{profile.OpenAIStrict}, []profile.Profile{profile.Gemini, profile.GoogleAI}
 
 // unheld lists what a provider's dialect cannot express, or langchaingo drops. Only for these keywords may arguments
 // that fit the written schema be refused. Each row has a schema and arguments that show it.

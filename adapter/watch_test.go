@@ -156,7 +156,6 @@ func TestListeningOverHTTP(t *testing.T) {
 		p.tool("b", object, echo)
 		time.Sleep(time.Second) // the SDK gathers changes before it tells
 		wantEvents(t, &e, Event{Server: "p", Kind: ToolsChanged, Added: []string{"b"}})
-
 		web.Drop()
 		synctest.Wait()
 		p.RemoveTools("a") // told to no observer
@@ -184,7 +183,6 @@ func TestListeningToAServerThatWasAway(t *testing.T) {
 		web.Refuse(true)
 		time.Sleep(10 * time.Second)
 		wantEvents(t, &e)
-
 		s.l.offer("b")
 		web.Refuse(false)
 		time.Sleep(maxResubscribe)
