@@ -192,7 +192,6 @@ func TestBlackHole(t *testing.T) {
 		check.That(t, ended.Load() != 0, "the request continues")
 		check.Is(t, c.Notify(withTimeout(t, time.Second), "x/slow", nil), context.DeadlineExceeded)
 		_ = c.Close()
-
 		all := served(t, func(_ http.ResponseWriter, r *http.Request, _ message) {
 			_, _ = io.Copy(io.Discard, r.Body) // otherwise the end of the connection is not noticed
 			<-r.Context().Done()

@@ -275,7 +275,6 @@ func TestNotAnMCPServer(t *testing.T) {
 					check.That(t, (refused || errors.Is(err, mcp.ErrInvalidResult)) && strings.Count(fmt.Sprint(err), hint) == 1,
 						"%T: got %v, want ErrInvalidResult and once %q", transport, err, hint)
 				}
-
 				server = httpServer(t, func(w http.ResponseWriter, r *http.Request, m message) { answer(w, m) })
 				_, err := connectTo(t, server, opts).CallTool(t.Context(), "a", nil)
 				check.That(t, err != nil && !strings.Contains(err.Error(), hint), "CallTool: got %v, want an error without %q", err, hint)

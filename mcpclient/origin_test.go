@@ -44,7 +44,6 @@ func TestOriginOnSharedConnection(t *testing.T) {
 		check.That(t, a.origin.Call == nil && a.known && string(a.origin.ID) == `"q0"` && string(a.origin.Meta) == `{"k":1}` && a.origin.Server.Info.Name == "peer",
 			"no call: got %+v", a.origin)
 		p.next()
-
 		for _, tool := range []string{"one", "two"} {
 			ctx := context.WithValue(t.Context(), contextKey("same"), "s")
 			ctx = context.WithValue(ctx, contextKey("different"), tool)

@@ -129,7 +129,6 @@ func TestTooLargeMessage(t *testing.T) {
 		p.answer(whole)
 		check.Is(t, (<-first).err, transport.ErrMessageTooLarge)
 		check.Equal(t, "another call", <-second, outcome{text: "short"})
-
 		third := goCall(t.Context(), c, "long")
 		p.send(`{"result":{"content":[{"type":"text","text":%q}]},"id":%s}`, long, p.next().ID) // the only call that waits
 		check.Is(t, (<-third).err, transport.ErrMessageTooLarge, "id at the end")

@@ -122,7 +122,6 @@ func TestWithTask(t *testing.T) {
 				"got %s with the _meta %s, want one token for the whole", m.Method, m.Params.Meta)
 		}
 		w.cancelled(t, false) // which has waited
-
 		w.polls, w.progress = 0, false
 		out, err := mcpclient.CallToolAs[struct{ N int }](t.Context(), c, "slow", nil, mcpclient.WithTask(slow))
 		check.That(t, err == nil && out.N == 1, "got %+v, %v, want the task's structured content", out, err)
@@ -188,7 +187,6 @@ func TestWithTaskIdleTimeout(t *testing.T) {
 		}
 		late("silence", 300*time.Millisecond, call)
 		w.cancelled(t, true)
-
 		go func() {
 			for i := range 10 {
 				time.Sleep(200 * time.Millisecond)

@@ -40,7 +40,6 @@ func tasks(t *testing.T, ctx context.Context, c *mcpclient.Client) {
 	check.Equal(t, "", textOf(task.Wait(ctx)), "done")
 	took := time.Since(start)
 	check.That(t, took%(5*time.Second) == 0 && took != 0, "polled for %v, want a multiple of 5 s", took)
-
 	old := c.Task("old", "slow") // like another process
 	check.Equal(t, "failed", wantError[*mcp.RPCError](t, check.Err(old.Wait(ctx))).Message, "broken")
 	check.NoError(t, old.Cancel(ctx))

@@ -158,7 +158,6 @@ func TestLegacyIssuer(t *testing.T) {
 		check.NoError(t, call(t.Context(), auth), server)
 		check.NoError(t, auth.Close(), server)
 	}
-
 	w = legacyWorld(t, true)
 	w.meta["issuer"] = "https://evil.test/"
 	check.Is(t, call(t.Context(), w.transport(w.options())), ErrUntrusted)

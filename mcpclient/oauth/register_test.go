@@ -82,11 +82,10 @@ func TestRegistrationRefused(t *testing.T) {
 func TestRegistrationUnusable(t *testing.T) {
 	long := strings.Repeat("x", maxToken+1)
 	for want, answer := range map[string]any{
-		"answer is not a JSON object of the expected form":                      []string{"secret"},
-		"answer has no client_id":                                               map[string]any{"client_secret": "secret"},
-		"client_id has 65537 bytes and the client_secret 6, want at most 65536": map[string]any{"client_id": long, "client_secret": "secret"},
-		"client_id has 1 bytes and the client_secret 65537, want at most 65536": map[string]any{"client_id": "x", "client_secret": long},
-
+		"answer is not a JSON object of the expected form":                                                   []string{"secret"},
+		"answer has no client_id":                                                                            map[string]any{"client_secret": "secret"},
+		"client_id has 65537 bytes and the client_secret 6, want at most 65536":                              map[string]any{"client_id": long, "client_secret": "secret"},
+		"client_id has 1 bytes and the client_secret 65537, want at most 65536":                              map[string]any{"client_id": "x", "client_secret": long},
 		`registration is unusable: client "x": authentication method "private_key_jwt" needs a key: `:        registered("private_key_jwt", "secret"),
 		`registration is unusable: client "x": authentication method "client_secret_jwt" is not supported: `: registered("client_secret_jwt", "secret"),
 		`registration is unusable: client "x": authentication method "xxx`:                                   registered(long, "secret"),
