@@ -31,7 +31,7 @@ var forms = map[string]form{
 	// its models are told in words when they have to answer without tools.
 	"anthropic": {profile: profile.Anthropic, provider: "anthropic", rules: convert.Rules{SingleParts: true, NoBlankText: true}},
 	"bedrock":   {profile: profile.OpenAI, provider: "aws.bedrock", rules: convert.Rules{SingleParts: true, NoBlankText: true}},
-	"google":    {profile: profile.GoogleAI, provider: "gcp.gemini", rules: convert.Rules{MergedResults: true}, schemaMaps: true},
+	"google":    {profile: profile.GoogleAI, provider: "gcp.gemini", rules: convert.Rules{MergedResults: true, SystemFirst: true}, schemaMaps: true},
 	"mistral":   {profile: profile.OpenAI, provider: "mistral_ai", rules: convert.Rules{ResultsLast: true}, noToolsAtEnd: true},
 }
 

@@ -23,7 +23,7 @@ import (
 var (
 	openAI       = convert.Rules{}
 	anthropic    = convert.Rules{SingleParts: true, NoBlankText: true}
-	google       = convert.Rules{MergedResults: true}
+	google       = convert.Rules{MergedResults: true, SystemFirst: true}
 	mistral      = convert.Rules{ResultsLast: true}
 	everyDialect = []convert.Rules{openAI, anthropic, google, mistral}
 )
@@ -148,6 +148,7 @@ func TestOrder(t *testing.T) {
 		{openAI, "be", nil, []string{`system: "be"`}},
 		{openAI, "be", history{one, two, user, late}, []string{`system: "be\n\none\n\ntwo"`, `human: "go"`, `system: "late"`}},
 		{openAI, "", history{one, two, user}, []string{`system: "one\n\ntwo"`, `human: "go"`}},
+		{google, "be", history{user, late}, []string{`system: "be"`, `human: "go"`, `human: "late"`}},
 		{anthropic, " ", history{blank, user, blank}, []string{`human: "go"`}},
 		{mistral, "", history{tool, empty}, []string{`tool: 1→"result of 1"`}},
 		{mistral, "", history{tool, late, user}, []string{`tool: 1→"result of 1"`, `ai: "(The conversation was interrupted here.)"`, `system: "late"`, `human: "go"`}},

@@ -22,6 +22,7 @@ type Rules struct {
 	SingleParts   bool // a message of the model has one part: several parts become several messages
 	NoBlankText   bool // blank text is refused: it is left out
 	MergedResults bool // the results of a turn are one message
+	SystemFirst   bool // only one system message is read: later ones become human messages
 	ResultsLast   bool // only a message of the model may follow results: their media are left out
 }
 
@@ -37,7 +38,7 @@ func ToLLMS(rules Rules, system string, messages []run.Message) []llms.MessageCo
 	for len(messages) > 0 && messages[0].Role == run.RoleSystem {
 		texts, messages = e.appendTexts(texts, messages[0].Parts), messages[1:]
 	}
-	e.addSystem(texts)
+	e.addText(llms.ChatMessageTypeSystem, texts)
 	for len(messages) > 0 {
 		n := leadingResults(messages)
 		if n > 0 {
@@ -88,10 +89,10 @@ func (e *encoder) addSingly(role llms.ChatMessageType, parts []llms.ContentPart)
 	}
 }
 
-// addSystem adds a system message.
-func (e *encoder) addSystem(texts []string) {
+// addText adds a message that joins the texts, unless there are none.
+func (e *encoder) addText(role llms.ChatMessageType, texts []string) {
 	if len(texts) > 0 {
-		e.add(llms.ChatMessageTypeSystem, llms.TextContent{Text: strings.Join(texts, "\n\n")})
+		e.add(role, llms.TextContent{Text: strings.Join(texts, "\n\n")})
 	}
 }
 
@@ -107,8 +108,12 @@ func (e *encoder) appendTexts(texts []string, parts []run.Part) []string {
 
 // addMessage adds a message without results.
 func (e *encoder) addMessage(m *run.Message) {
+	role := llmsRole(m.Role)
 	if m.Role == run.RoleSystem {
-		e.addSystem(e.appendTexts(nil, m.Parts))
+		if e.rules.SystemFirst {
+			role = llms.ChatMessageTypeHuman
+		}
+		e.addText(role, e.appendTexts(nil, m.Parts))
 		return
 	}
 	parts := make([]llms.ContentPart, 0, len(m.Parts))
@@ -118,9 +123,9 @@ func (e *encoder) addMessage(m *run.Message) {
 		}
 	}
 	if m.Role == run.RoleAssistant && e.rules.SingleParts {
-		e.addSingly(llms.ChatMessageTypeAI, parts)
+		e.addSingly(role, parts)
 	} else {
-		e.add(llmsRole(m.Role), parts...)
+		e.add(role, parts...)
 	}
 }
 
