@@ -20,8 +20,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// taskPeer is a scripted server with the tool "slow", which requires a task by default. It counts
-// requests by method, and keeps the params of the last one.
+// taskPeer is a scripted server with the tool "slow", which requires a task by default. It counts requests, and keeps params.
 type taskPeer struct {
 	handshake string // the result
 	created   string // the result of tools/call, whatever it is asked for

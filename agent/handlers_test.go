@@ -323,8 +323,7 @@ func hasty(t *testing.T, asking <-chan struct{}) *adapter.Toolset {
 	return s.box(t, opts)
 }
 
-// A server may ask, and answer its calls before it has an answer itself. Here
-// two calls are under way, so that the question is not bound to one of them.
+// A server may answer its calls before it has an answer itself. Two calls are under way, so that the question is bound to none.
 func TestQuestionThatOutlivesItsCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asking := make(chan struct{})

@@ -116,8 +116,7 @@ func TestBegunCallOfAChangedTool(t *testing.T) {
 	})
 }
 
-// What a task asks waits in the store with the id of the task, and is answered in other
-// processes. The tool is called once, and each question is answered once.
+// What a task asks waits in the store, and is answered in other processes. The tool is called once, each question answered once.
 func TestTaskAsksInAnotherProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, s := record.NewMemory(), &tasker{t: t}
