@@ -128,8 +128,7 @@ func (d *halfClosedTransport) Dial(ctx context.Context) (transport.Conn, error) 
 	return (&mcpclient.IO{Reader: reader, Writer: toServer}).Dial(ctx)
 }
 
-// A call that an ending connection does not accept waits for the next connection if there will
-// be one, and otherwise fails at once, as on a connection that has ended.
+// A call that an ending connection does not accept waits for the next connection if there will be one, and else fails at once.
 func closedInput(restarts int) func(t *testing.T) {
 	return func(t *testing.T) {
 		opts := legacy()

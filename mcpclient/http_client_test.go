@@ -224,8 +224,7 @@ func TestConnectionsAboutToClose(t *testing.T) {
 	}
 }
 
-// If the server ends its stream soon after the answer, the first call reuses the connection of
-// the handshake. A server that keeps the stream open delays no call for long.
+// If a server ends its stream soon, the first call reuses the connection of the handshake. One left open delays no call for long.
 func TestConnectionAfterHandshake(t *testing.T) {
 	for name, tt := range map[string]struct {
 		ends   time.Duration // of the stream, after the answer

@@ -192,8 +192,7 @@ func TestFailedAttemptInAnotherEra(t *testing.T) {
 
 func (p *peer) acknowledge() { p.send("%s", acknowledgement(p.next(), "")) }
 
-// A server that ends and returns in another era, also at the second attempt, is probed again.
-// Subscriptions end, because they would get no more changes.
+// A server that returns in another era, also at the second attempt, is probed again. Subscriptions end: no more changes come.
 func TestRestartInAnotherEra(t *testing.T) {
 	for from, to := range map[string]string{"legacy": "modern", "modern": "legacy"} {
 		for _, failures := range []int{0, 1} {

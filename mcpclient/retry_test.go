@@ -128,8 +128,7 @@ func TestRetriesInNextSession(t *testing.T) {
 	})
 }
 
-// A subscription, the standalone stream and a resumed answer that the server refuses
-// temporarily are requested when the server says, at most an hour later.
+// Subscriptions, standalone streams and resumed answers that are refused for now are asked for when the server says, within 1 h.
 func TestStreamsWaitAsAsked(t *testing.T) {
 	for after, want := range map[string]time.Duration{"90": 90 * time.Second, "7200": time.Hour} {
 		for name, opts := range map[string]mcpclient.Options{"subscription": modern(), "standalone": heeding(legacy()), "answer": legacy()} {

@@ -144,8 +144,7 @@ func TestSendCheckPanicsDuringATask(t *testing.T) {
 	})
 }
 
-// The connection knows whether part of a call was written to a server that has just died: a
-// call that was not is made on the next connection, if there is one.
+// The connection knows whether part of a call was written to a server that has just died: if not, it is made on the next one.
 func TestUnsentToADyingServer(t *testing.T) {
 	for name, written := range map[string]int{"nothing": 0, "a part": 1} { // bytes of the call
 		for restarting, restarts := range map[string]int{"": 0, " restarting": 5} {

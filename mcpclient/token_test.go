@@ -480,8 +480,7 @@ func TestTokenIsRefusedOnce(t *testing.T) {
 	}
 }
 
-// A call of Refused has no result for the token that a program sets meanwhile: a request that waits for it is repeated with
-// that, and the server may refuse that, too.
+// Refused says nothing of a token that is set meanwhile: a request that waits is repeated with that, which may be refused, too.
 func TestTokenChangesDuringRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := bearer("one")

@@ -209,8 +209,7 @@ func FuzzDecodeContent(f *testing.F) {
 	})
 }
 
-// What a server lists, says or asks has a bound on its parts, not only on its
-// bytes: an empty block takes three bytes of a message and hundreds of memory.
+// What a server lists, says or asks has a bound on its parts: an empty block takes three bytes of a message, hundreds in memory.
 func TestContentIsBoundedInParts(t *testing.T) {
 	many := func(part string) string { return "[" + strings.Repeat(part+",", jsonrpc.MaxElements) + part + "]" }
 	for name, decode := range map[string]func() error{

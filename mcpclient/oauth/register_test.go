@@ -138,8 +138,7 @@ func TestClientsOfOneIssuer(t *testing.T) {
 	}
 }
 
-// TestTokenOfAnotherClient: a stored token is not used once the configuration names another client, and no scopes
-// are requested because that one had them.
+// A stored token is not used once the configuration names another client, and no scopes are requested because that one had them.
 func TestTokenOfAnotherClient(t *testing.T) {
 	w := newWorld(t)
 	opts := w.options()
