@@ -21,7 +21,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// Unsent distinguishes calls that the server cannot have accepted from those that may have run.
+// Unsent distinguishes calls that the server cannot have accepted from those that may have run. A closed client sends nothing.
 func TestUnsent(t *testing.T) {
 	const round = `{"resultType":"input_required","requestState":"s"}`
 	const task = `{"resultType":"task","taskId":"k","status":"working"}`
@@ -65,6 +65,8 @@ func TestUnsent(t *testing.T) {
 			}
 			_, err := c.CallTool(t.Context(), "a", nil, mcpclient.WithTask(new(mcp.Tool)))
 			check.That(t, err != nil && mcpclient.Unsent(err) == tt.want, "got %v, unsent %v, want %v", err, !tt.want, tt.want)
+			check.Must(t, c.Close())
+			check.Equal(t, "unsent after the end", mcpclient.Unsent(check.Err(c.CallTool(t.Context(), "a", nil))), true)
 		})
 	}
 }
@@ -90,14 +92,6 @@ func TestResumptionIsRefused(t *testing.T) {
 			check.That(t, err != nil && !mcpclient.Unsent(err), "status %d: got %v, unsent %v, want that it was sent", status, err, mcpclient.Unsent(err))
 		})
 	}
-}
-
-// A client whose connection has ended sends nothing.
-func TestUnsentAfterTheEnd(t *testing.T) {
-	inBubble(t, legacy(), func(t *testing.T, c *mcpclient.Client, _ *peer) {
-		check.Must(t, c.Close())
-		check.Equal(t, "unsent", mcpclient.Unsent(check.Err(c.CallTool(t.Context(), "a", nil))), true)
-	})
 }
 
 // The check decides on each request of a call, and Unsent reports whether any was sent.

@@ -240,8 +240,7 @@ func TestStandaloneStreamOfLostSession(t *testing.T) {
 // The ping that asks about the session ends with the client, without a word.
 func TestCloseDuringThePingForAStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, log := new(sessionServer), new(logged)
-		pinged := make(chan bool, 1)
+		s, pinged := new(sessionServer), make(chan bool, 1)
 		s.instead = func(w http.ResponseWriter, r *http.Request, m message) bool {
 			switch {
 			case r.Method == http.MethodGet:
@@ -254,8 +253,7 @@ func TestCloseDuringThePingForAStream(t *testing.T) {
 			}
 			return true
 		}
-		o := heeding(legacy())
-		o.Logger = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn}))
+		o, log := logs(heeding(legacy()), slog.LevelWarn)
 		c := connectTo(t, serve(t, s), o)
 		<-pinged
 		check.Must(t, c.Close())
