@@ -26,7 +26,7 @@ type changeable struct {
 
 	mu    sync.Mutex
 	era   string // "legacy" or "modern"
-	asked []string
+	asked diary
 }
 
 func newChangeable(t *testing.T, name, era string) *changeable {
@@ -47,8 +47,8 @@ func (s *changeable) become(era string) {
 // answer refuses requests of the other era.
 func (s *changeable) answer(p *peer) {
 	for m := p.next(); m.Method != ""; m = p.next() {
+		s.asked.write("%s", m.Method)
 		s.mu.Lock()
-		s.asked = append(s.asked, m.Method)
 		fits := (m.Method == initialize) == (s.era == "legacy")
 		s.mu.Unlock()
 		if !fits {
@@ -73,10 +73,7 @@ func (s *changeable) connects(t *testing.T, v *mcpclient.EraCache, want ...strin
 	c := connected(t, s, remembering(v))
 	_ = c.Close()
 	check.Equal(t, s.era+" server speaks", c.Server().Revision, map[string]string{"legacy": mcp.Revision20251125, "modern": mcp.Revision20260728}[s.era])
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	check.Same(t, "asked", s.asked, want)
-	s.asked = nil
+	check.Same(t, "asked", s.asked.read(), want)
 }
 
 const discover, initialize = "server/discover", "initialize"

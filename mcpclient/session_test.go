@@ -36,7 +36,7 @@ type sessionServer struct {
 	refuses  string // a method that finds no session
 	fleeting bool   // a session is forgotten when its stream ends, which happens at once
 	streams  map[string]chan string
-	got      []string
+	got      diary // message, session and revision of each request
 }
 
 // on sets what answers instead for one method.
@@ -61,22 +61,15 @@ func (s *sessionServer) says(session string) chan string {
 	return s.streams[session]
 }
 
-// seen returns the requests since the last call: message, session, revision.
-func (s *sessionServer) seen() []string {
-	synctest.Wait()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	out := s.got
-	s.got = nil
-	return out
-}
+// seen returns the requests since the last call.
+func (s *sessionServer) seen() []string { return s.got.read() }
 
 // times returns the number of requests since the last call of seen by message, or by message and session.
 func (s *sessionServer) times(what string) (n int) {
 	synctest.Wait()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, one := range s.got {
+	s.got.mu.Lock()
+	defer s.got.mu.Unlock()
+	for _, one := range s.got.lines {
 		if one == what || strings.HasPrefix(one, what+" ") {
 			n++
 		}
@@ -87,7 +80,7 @@ func (s *sessionServer) times(what string) (n int) {
 func (s *sessionServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	m, id := readMessage(r), r.Header.Get("Mcp-Session-Id")
 	s.mu.Lock()
-	s.got = append(s.got, strings.TrimSpace(fmt.Sprintf("%s %s %s", cmp.Or(m.Method, r.Method), id, r.Header.Get("Mcp-Protocol-Version"))))
+	s.got.write("%s", strings.TrimSpace(fmt.Sprintf("%s %s %s", cmp.Or(m.Method, r.Method), id, r.Header.Get("Mcp-Protocol-Version"))))
 	known := id != "" && id == s.known && (m.Method == "" || m.Method != s.refuses)
 	if !known && s.once {
 		s.once, s.known = false, id
