@@ -244,3 +244,16 @@ func applyDoubtReply(t *turn, c *ledger.Call) (func() error, error) {
 	}
 	return nil, t.sender.recordOutcome(j, j.errorResult(text, nil), 0)
 }
+
+// unpark makes a call again if its questions are answered. No call is parked any more, but a store may have
+// one: its server was told that the person cancelled, and gets the replies when it asks again.
+func unpark(t *turn, c *ledger.Call) (func() error, error) {
+	hasOpen := false
+	t.rec.read(func(s *ledger.State) {
+		hasOpen = slices.ContainsFunc(s.Questions, func(q *run.Question) bool { return q.Call == c.ID })
+	})
+	if hasOpen {
+		return nil, nil
+	}
+	return t.sendAgain(c)
+}

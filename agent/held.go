@@ -1,8 +1,12 @@
 package agent
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -38,6 +42,9 @@ func (h *heldQuestions) elicit(
 ) (*mcp.ElicitResult, error) {
 	ask := h.questions.fromServer(server, call)
 	ask.Kind, ask.Elicit = questionKind(params), params
+	if result := h.parkedResult(ask); result != nil {
+		return result, nil
+	}
 	reply, err := h.ask(ctx, ask)
 	switch {
 	case err != nil:
@@ -48,6 +55,37 @@ func (h *heldQuestions) elicit(
 		h.rec.show(&Warning{Text: fmt.Sprintf(notAsked, server, cmp.Or(ask.Tool, "one of its tools"))})
 	}
 	return nil, nil
+}
+
+// parkedResult returns the reply that a person has given to the same question of an earlier attempt of the
+// call, nil if there is none. An earlier version parked calls: it told the server that the person cancelled,
+// kept the question, and made the call again with the reply.
+func (h *heldQuestions) parkedResult(q *run.Question) (result *mcp.ElicitResult) {
+	var reply json.RawMessage
+	h.rec.read(func(s *ledger.State) {
+		if c := s.Call(q.Call); c != nil {
+			reply = c.Replies[parkedKey(q.Elicit)]
+		}
+	})
+	if d := json.NewDecoder(bytes.NewReader(reply)); reply != nil {
+		d.UseNumber()
+		if d.Decode(&result) != nil {
+			return nil
+		}
+	}
+	return result
+}
+
+// parkedKey identifies a question when its call is made again.
+func parkedKey(p *mcp.ElicitParams) string {
+	form := p.RequestedSchema
+	var compact bytes.Buffer
+	if json.Compact(&compact, form) == nil {
+		form = compact.Bytes()
+	}
+	data, _ := json.Marshal([]string{p.Mode, p.Message, string(form), p.URL}) // strings always marshal
+	sum := sha256.Sum256(data)
+	return "parked_" + hex.EncodeToString(sum[:])
 }
 
 // ask asks a question of a server. In a run with a store it becomes a question of the run, unless

@@ -1,7 +1,9 @@
 package agent_test
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -193,6 +195,35 @@ func TestLegacyQuestionsAreBounded(t *testing.T) {
 			check.Text(t, err, fmt.Sprintf(`turn 1: servers have asked more than %d questions in open calls of a turn, server "box" the last one (Limits.Questions)`, want), name)
 			check.Same(t, name+": questions and calls", []any{asked, calls.Load()}, []any{want, int32(1)})
 		}
+	})
+}
+
+// An earlier version parked calls of legacy servers: a stored one is made again, and its question gets the
+// reply that the person has given.
+func TestParkedCallOfAnEarlierVersion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const form = `{"type":"object","properties":{"name":{"type":"string"}}}`
+		key, _ := json.Marshal([]string{"form", "question 1", form, ""})
+		parked := fmt.Sprintf(`"key":"parked_%x","parked":true,"survives":true`, sha256.Sum256(key))
+		memory := record.NewMemory()
+		parking := watch(memory, func(c *storeCall) error {
+			for i, r := range c.Records {
+				c.Records[i].JSON = bytes.Replace(r.JSON, []byte(`"survives":false`), []byte(parked), 1)
+			}
+			return c.Do()
+		})
+		first, _ := legacyProcess(t, parking, play(quiz(2)), agent.Options{})
+		ctx, kill := context.WithTimeout(t.Context(), time.Second)
+		defer kill()
+		check.Fails(t, check.Err(first.Run(ctx, human("go"), agent.WithRun(theRun.ID))))
+		next, calls := legacyProcess(t, memory, play(says("done")), agent.Options{Person: agent.Person{Reply: func(ctx context.Context, q *run.Question) (run.Reply, error) {
+			if q.Repeats {
+				return run.Reply{}, nil
+			}
+			return atHand("Bob")(ctx, q)
+		}}})
+		got := resumed(t, next, signs("Ann")(openQuestions(t, next, 1)[0]))
+		check.Same(t, "calls, and the result", []any{calls.Load(), lines(got.Messages)[2]}, []any{int32(1), `tool: 1/quiz→"accept Ann, accept Bob"`})
 	})
 }
 

@@ -285,6 +285,7 @@ var steps = map[ledger.CallAt]step{
 	ledger.CallAtSignIn: resumeAfterSignIn,
 	ledger.CallInRound:  continueRound,
 	ledger.CallTasked:   awaitTask,
+	ledger.CallParked:   unpark,
 }
 
 // beginCall sends a call, or lets a sub-agent work on it.

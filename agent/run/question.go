@@ -32,7 +32,8 @@ type Question struct {
 	Tool   string       `json:"tool,omitzero"`  // as the model knows it
 	Path   []string     `json:"path,omitempty"` // names of the sub-agents that ask, outermost first
 
-	ServerKey string `json:"key,omitzero"` // the server's key for the request
+	// ServerKey is the server's key for the request or, if Repeats is true, a hash of the question.
+	ServerKey string `json:"key,omitzero"`
 
 	Arguments  json.RawMessage          `json:"arguments,omitzero"`   // approval or doubt: the arguments as they are sent
 	Definition *mcp.Tool                `json:"definition,omitempty"` // the tool, as models see it
@@ -49,6 +50,10 @@ type Question struct {
 	// Survives is true if the question outlives the process that asks it. A question of a
 	// legacy server ends with the connection.
 	Survives bool `json:"survives"`
+
+	// Repeats is true if the call is made again once the reply is there: the server asked during
+	// the call and was told that the person cancelled. Only runs of earlier versions have such questions.
+	Repeats bool `json:"parked,omitzero"`
 
 	Created time.Time `json:"created,omitzero"`
 	Expires time.Time `json:"expires,omitzero"` // zero: never

@@ -24,6 +24,7 @@ const (
 	CallTasked   CallAt = "task"    // the server runs it as a task
 	CallInDoubt  CallAt = "doubt"   // a person is asked whether it ran
 	CallAtSignIn CallAt = "sign_in" // it was refused until a person signs in
+	CallParked   CallAt = "parked"  // it was abandoned until a person answers, and will be made again
 	CallOfChild  CallAt = "child"   // a sub-agent works on it
 	CallDone     CallAt = "done"
 )
@@ -50,7 +51,7 @@ type Call struct {
 	Approved *Decision  `json:"approved,omitempty"`
 
 	Round   json.RawMessage            `json:"round,omitzero"`    // an mcp.InputRequired
-	Replies map[string]json.RawMessage `json:"answers,omitempty"` // replies by the keys of the round
+	Replies map[string]json.RawMessage `json:"answers,omitempty"` // replies by the keys of the round, or of a parked call's questions
 	Reviews map[string]Review          `json:"reviews,omitempty"` // reviews of sampling requests of the round, by its keys
 	Task    *Task                      `json:"task,omitempty"`
 	Child   *State                     `json:"child,omitempty"` // the run of another agent

@@ -43,7 +43,7 @@ type Intent struct {
 }
 
 func (c *Intent) apply(s *State, at time.Time) error {
-	call, err := s.call(c.Call, CallProposed, CallReady, CallSent, CallInRound, CallInDoubt, CallAtSignIn)
+	call, err := s.call(c.Call, CallProposed, CallReady, CallSent, CallInRound, CallInDoubt, CallAtSignIn, CallParked)
 	if err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func (s *State) isUnanswered(call *Call) bool {
 	switch call.At {
 	case CallInDoubt, CallAtSignIn:
 		return call.Reply == nil
-	case CallInRound:
+	case CallInRound, CallParked:
 		return slices.ContainsFunc(s.Questions, func(q *run.Question) bool { return q.Call == call.ID && q.ServerKey != "" })
 	}
 	return false

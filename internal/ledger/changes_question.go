@@ -109,6 +109,8 @@ func askedFrom(q *run.Question) []CallAt {
 		return []CallAt{CallSent, CallInRound, CallTasked, CallOfChild}
 	case q.Kind == run.QuestionSignIn:
 		return []CallAt{CallSent, CallInRound, CallTasked, CallAtSignIn}
+	case q.Repeats:
+		return []CallAt{CallSent, CallParked}
 	case q.ServerKey != "":
 		return []CallAt{CallInRound}
 	}
@@ -135,6 +137,9 @@ func (s *State) markAsked(q *run.Question) error {
 		call.At, call.Reply = CallInDoubt, nil
 	case run.QuestionSignIn:
 		call.At, call.Reply = CallAtSignIn, nil
+	}
+	if q.Repeats {
+		call.At = CallParked
 	}
 	return nil
 }

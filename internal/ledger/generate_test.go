@@ -170,7 +170,7 @@ func (g *generator) ofCalls(s *ledger.State, depth int) ledger.Change {
 	case ledger.CallSent:
 		to = append(to, &ledger.Paused{Call: id, Round: pick(g, json.RawMessage(`{}`), json.RawMessage(`{"requestState":"<"}`)), Replies: g.raws()},
 			&ledger.Detached{Call: id, Task: ledger.Task{ID: g.text(), Expires: g.time()}}, &ledger.Opened{Question: g.question(run.QuestionDoubt, id, "")},
-			&ledger.Opened{Question: g.question(run.QuestionForm, id, "")}, &ledger.Opened{Question: g.question(run.QuestionSignIn, id, "")})
+			&ledger.Opened{Question: g.question(run.QuestionForm, id, "")}, &ledger.Opened{Question: g.question(run.QuestionSignIn, id, "")}, &ledger.Opened{Question: g.parked(id)})
 	case ledger.CallInRound:
 		to = append(to, &ledger.Opened{Question: g.question(pick(g, run.QuestionForm, run.QuestionURL, run.QuestionSampling), id, g.id("key"))},
 			&ledger.Detached{Call: id, Task: ledger.Task{ID: g.text()}}, &ledger.Opened{Question: g.question(run.QuestionSignIn, id, "")})
@@ -179,6 +179,8 @@ func (g *generator) ofCalls(s *ledger.State, depth int) ledger.Change {
 				to = append(to, &ledger.Sampled{Call: id, Key: key, Value: g.raw()})
 			}
 		}
+	case ledger.CallParked:
+		to = append(to, &ledger.Opened{Question: g.parked(id)})
 	case ledger.CallAtSignIn:
 		to = append(to, &ledger.Paused{Call: id, Round: json.RawMessage(`{}`)})
 	case ledger.CallTasked:
@@ -187,7 +189,8 @@ func (g *generator) ofCalls(s *ledger.State, depth int) ledger.Change {
 		return &ledger.TurnEnded{Unknown: g.unknown()}
 	}
 	isOpen := func(q *run.Question) bool { return q.Call == id && q.ServerKey != "" }
-	sends := c.At == ledger.CallReady || c.At == ledger.CallSent || c.At == ledger.CallInRound && !slices.ContainsFunc(s.Questions, isOpen) || (c.At == ledger.CallInDoubt || c.At == ledger.CallAtSignIn) && c.Reply != nil
+	waits := c.At == ledger.CallInRound || c.At == ledger.CallParked // for open questions
+	sends := c.At == ledger.CallReady || c.At == ledger.CallSent || waits && !slices.ContainsFunc(s.Questions, isOpen) || (c.At == ledger.CallInDoubt || c.At == ledger.CallAtSignIn) && c.Reply != nil
 	if sends && s.Status == run.StatusRunning && (c.Approved == nil || c.Approved.Allow) {
 		to = append(to, &ledger.Intent{Call: id, Args: g.raw()}, &ledger.Intent{Call: id})
 	}
@@ -212,6 +215,13 @@ func (g *generator) question(kind run.QuestionKind, call, key string) run.Questi
 	case run.QuestionSampling:
 		q.Sampling = &mcp.CreateMessageParams{MaxTokens: 5, Messages: []mcp.SamplingMessage{{Role: "user", Content: []mcp.Content{&mcp.TextContent{Text: "<?>"}}}}}
 	}
+	return q
+}
+
+// parked returns a question of a call that is made again.
+func (g *generator) parked(call string) run.Question {
+	q := g.question(run.QuestionForm, call, g.id("key"))
+	q.Repeats = true
 	return q
 }
 

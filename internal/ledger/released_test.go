@@ -26,7 +26,7 @@ import (
 // [ledger.Version], or adds members, names the next folder here and writes it:
 //
 //	go test ./internal/ledger -run TestReleased -add
-const present = "../../agent/run/testdata/v1"
+const present = "../../agent/run/testdata/v1.5"
 
 var add = flag.Bool("add", false, "write testdata of the present version, if it has none")
 
@@ -158,7 +158,7 @@ func addVersion(t *testing.T) {
 
 // everything is a run that uses every feature, up to some open questions.
 var everything = with(begun[:0],
-	&ledger.Begun{V: ledger.Version, ID: "run_1", Tenant: "acme", Agent: ledger.AgentName{Name: "helper"},
+	&ledger.Begun{V: ledger.Version, ID: "run_1", Tenant: "acme", Agent: ledger.AgentName{Name: "helper", Rev: "r1"},
 		Messages: []run.Message{run.Text(run.RoleSystem, "Be brief."), run.Text(run.RoleUser, "Book a trip.")},
 		Limits:   run.Limits{Turns: 20, Cost: map[string]int64{"USD": 500_000}}, Vars: map[string]json.RawMessage{"lang": json.RawMessage(`"de"`)}, Schema: json.RawMessage(`{"type":"object"}`)},
 	&ledger.Noted{Vars: map[string]json.RawMessage{"step": json.RawMessage(`{}`)}, Trace: map[string]string{"traceparent": "00-1-2-01"}},

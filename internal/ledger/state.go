@@ -95,6 +95,7 @@ type State struct {
 // AgentName identifies the agent to which a run belongs.
 type AgentName struct {
 	Name string `json:"name,omitzero"`
+	Rev  string `json:"rev,omitzero"` // revision of its instructions; only in old records
 
 	Unknown jsontext.Value `json:",embed"`
 }

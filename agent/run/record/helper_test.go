@@ -35,7 +35,7 @@ func nested(seq uint64, c ledger.Change) ledger.Change {
 // everything returns the changes of a run that uses every feature, up to some open questions.
 func everything(t testing.TB) (changes []ledger.Change) {
 	t.Helper()
-	for line := range bytes.Lines(check.Value(os.ReadFile("../testdata/v1/run.log"))(t)) {
+	for line := range bytes.Lines(check.Value(os.ReadFile("../testdata/v1.3/run.log"))(t)) {
 		var e ledger.Entry
 		check.Must(t, json.Unmarshal(line, &e))
 		changes = append(changes, e.Change)
