@@ -22,13 +22,6 @@ import (
 	"github.com/mcpchain/mcpchain/internal/check"
 )
 
-// manyCalls is an agent whose model makes so many calls of a function in one turn, which go side by side or one after the other.
-func manyCalls(t testing.TB, n int, reads bool, hooks ...agent.Hook) *agent.Agent {
-	work := adapter.Func("work", "", func(context.Context, struct{}) (string, error) { return "ok", nil }, &adapter.FuncOptions{ReadOnly: reads})
-	ask, answer := uses(repeated(n, "work", `{}`)...), says("done")
-	return newAgent(t, instant{onInput(ask, answer)}, &agent.Options{Tools: []adapter.Source{work}, Hooks: hooks, Limits: run.Limits{Calls: -1}})
-}
-
 // A call of a turn takes as much memory however many there are, also with hooks that read the state of the run.
 func TestManyCallsTakeMemoryEach(t *testing.T) {
 	hook := agent.Hook{
@@ -39,8 +32,10 @@ func TestManyCallsTakeMemoryEach(t *testing.T) {
 		reads bool
 		hooks []agent.Hook
 	}{"reads": {true, nil}, "writes": {false, nil}, "hooks": {true, []agent.Hook{hook}}} {
+		work := adapter.Func("work", "", func(context.Context, struct{}) (string, error) { return "ok", nil }, &adapter.FuncOptions{ReadOnly: tt.reads})
 		perCall := func(n int) uint64 {
-			a := manyCalls(t, n, tt.reads, tt.hooks...)
+			m := instant{onInput(uses(repeated(n, "work", `{}`)...), says("done"))}
+			a := newAgent(t, m, &agent.Options{Tools: []adapter.Source{work}, Hooks: tt.hooks, Limits: run.Limits{Calls: -1}})
 			least := uint64(math.MaxUint64)
 			for range 3 { // other tests may allocate meanwhile
 				least = min(least, check.Allocated(func() { mustRun(t, a, human("go")) })/uint64(n))

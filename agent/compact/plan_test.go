@@ -88,8 +88,10 @@ func (s *session) turn(h []run.Message) []run.Message {
 		id := fmt.Sprintf("%d.%d", s.n, i)
 		ai.Parts = append(ai.Parts, call(id))
 		text := s.text(120)
-		if s.r.IntN(4) == 0 {
-			text = spilled(text, "abc")
+		if s.r.IntN(4) == 0 { // as package adapter cuts it, with a handle
+			head, tail := strings.ToValidUTF8(text[:len(text)/2], ""), strings.ToValidUTF8(text[len(text)-len(text)/4:], "")
+			text = fmt.Sprintf("%s\n[… 5000 of %d bytes were cut here; call read_result with {\"handle\":\"abc\",\"offset\":%d} to read them …]\n%s",
+				head, len(head)+len(tail)+5000, len(head), tail)
 		}
 		r := result(id, text)
 		for range s.r.IntN(8) / 7 {
@@ -106,13 +108,6 @@ func (s *session) turn(h []run.Message) []run.Message {
 		h = append(h, s.message(run.RoleTool, some...))
 	}
 	return h
-}
-
-// spilled is a text as package adapter cuts it, with a handle.
-func spilled(text, handle string) string {
-	head, tail := strings.ToValidUTF8(text[:len(text)/2], ""), strings.ToValidUTF8(text[len(text)-len(text)/4:], "")
-	return fmt.Sprintf("%s\n[… 5000 of %d bytes were cut here; call read_result with {\"handle\":%q,\"offset\":%d} to read them …]\n%s",
-		head, len(head)+len(tail)+5000, handle, len(head), tail)
 }
 
 // clone is a deep copy of what a compactor may touch.
