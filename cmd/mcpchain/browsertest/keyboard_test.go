@@ -26,6 +26,7 @@ func (w *person) walk(text string, modifiers ...chromedp.Modifier) {
 	var seen []string
 	for range 50 {
 		w.press(kb.Tab, modifiers...)
+		w.await("document.activeElement !== document.body") // a view, which has a process of its own, takes the focus later
 		at := eval[string](w, label)
 		if len(at) >= len(text) && at[:len(text)] == text {
 			return
