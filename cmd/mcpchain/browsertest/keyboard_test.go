@@ -186,7 +186,7 @@ func TestViewTakesTheKeyboard(t *testing.T) {
 
 // TestViewGetsTheKeyboard gives a view the keyboard by the pointer and by Tab, and takes it back for a field of the page.
 func TestViewGetsTheKeyboard(t *testing.T) {
-	ada := enter(t)
+	ada := visit(t, start(t), "Ada") // not beside other tests, whose new windows would take the focus
 	ada.ask(`call visitors {"day":"Friday"}`)
 	ada.sees("Visitors on Friday")
 	ada.focused("#question")
