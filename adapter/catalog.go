@@ -133,7 +133,7 @@ func (c *Catalog) Lookup(name string) (*Tool, bool) {
 
 // LookupStored returns the tool with a server's label, the server's own name for the tool, and a
 // fingerprint ("" for any). With it a call that was made in another process finds its tool, see
-// [Tool.Prepare] and [Tool.Restore]. The error matches [ErrStale]: there is no such tool, or more than one.
+// [Tool.Prepare] and [Tool.Restore]. The error matches [ErrStale] if no tool has the name, or several do.
 func (c *Catalog) LookupStored(server, name, fingerprint string) (*Tool, error) {
 	var found *Tool
 	named, matching := 0, 0

@@ -105,7 +105,7 @@ func TestElicitationByError(t *testing.T) {
 		[]string{"box asks in sign: sign, and was answered: accept map[]", "turn 1: tool sign (1) ends: signed"})
 }
 
-// With two calls under way over one pipe, the legacy era does not tell which one asks; the server and the run are known.
+// With two calls under way over one pipe, a legacy server does not say which one asks. The server and the run are known.
 func TestElicitationInParallelCalls(t *testing.T) {
 	for revision, want := range map[string]string{
 		eras[0]: "box asks in an unknown call: who are you?, and was answered: accept map[name:Ann]",
@@ -323,7 +323,7 @@ func hasty(t *testing.T, asking <-chan struct{}) *adapter.Toolset {
 	return s.box(t, opts)
 }
 
-// A server may answer its calls before it has an answer itself. Two calls are under way, so that the question is bound to none.
+// A server may answer its calls before it has an answer itself. With two calls under way, the question belongs to neither.
 func TestQuestionThatOutlivesItsCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asking := make(chan struct{})

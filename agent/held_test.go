@@ -406,7 +406,7 @@ func TestLeaseThatIsLate(t *testing.T) {
 const leaseTTL = time.Minute
 
 // halting is the store of a process that is stopped after the commit of an intent, for two leases:
-// neither that commit nor a renewal under way returns before. Renewals after it have the error.
+// until then that commit and a renewal under way do not return. Later renewals get the error.
 func halting(store record.Store, renewal error) *watched {
 	var woken atomic.Bool
 	return watch(store, func(c *storeCall) error {

@@ -93,7 +93,7 @@ type sendCheck struct {
 	sent  bool // a request was sent
 }
 
-// run returns the error of a request that must not be sent. It belongs to the goroutine of the call.
+// run returns the error of a request that must not be sent. A call sends one request at a time.
 func (c *sendCheck) run(ctx context.Context) error {
 	if c == nil || c.allow == nil {
 		return nil
