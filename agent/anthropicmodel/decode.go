@@ -161,6 +161,9 @@ func (a *answer) Event(_ string, data []byte) (done bool, err error) {
 // Complete implements [chat.Answer]: some gateways omit the last event.
 func (a *answer) Complete() bool { return a.stop != "" }
 
+// End implements [chat.Answer].
+func (a *answer) End() error { return nil }
+
 // Whole implements [chat.Answer]: some gateways do not stream.
 func (a *answer) Whole(body []byte) error {
 	m := message{Usage: &a.usage}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"strings"
 	"sync"
 	"time"
@@ -48,7 +49,7 @@ const chatCompletion = "chat completion"
 
 // Client asks one host. It may be used concurrently.
 type Client struct {
-	sender
+	wire    *Wire
 	config  openai.ClientConfig
 	query   string // query of the base URL
 	profile Profile
@@ -85,7 +86,7 @@ func New(cfg openai.ClientConfig, opts *Options) (*Client, error) {
 	var query string
 	cfg.BaseURL, query = SplitQuery(cfg.BaseURL)
 	return &Client{
-		sender: newSender(cfg.HTTPClient, &o), config: cfg, query: query, profile: profile,
+		wire: NewWire(chatCompletion, cfg.HTTPClient, &o), config: cfg, query: query, profile: profile,
 		memory: NewMemory(), extra: maps.Clone(o.Extra), api: o.API,
 	}, nil
 }
@@ -125,25 +126,42 @@ func checkExtra(extra map[string]json.RawMessage) error {
 // Complete asks for a completion. A failure of the host is an [*Error]. So is a request that the host is known
 // not to support; it is not sent.
 func (c *Client) Complete(ctx context.Context, r *Request) (*Reply, error) {
-	return c.request(ctx, r, nil)
+	return c.ask(ctx, r, false, Deltas{})
 }
 
 // Stream asks for a completion and calls deltas as it arrives. It never retries after the host has begun to
 // answer. A stream that breaks off is an error, even after a part of the reply.
 func (c *Client) Stream(ctx context.Context, r *Request, deltas Deltas) (*Reply, error) {
-	return c.request(ctx, r, &deltas)
+	return c.ask(ctx, r, true, deltas)
 }
 
-// request gets a reply, with a tool call if one is required.
-func (c *Client) request(ctx context.Context, r *Request, deltas *Deltas) (*Reply, error) {
-	d, err := c.encode(r, deltas != nil)
+// ask gets a reply, with a tool call if one is required. A request that the host refuses for a known reason is written
+// again. If that succeeds, later requests for the model are written in this way, too.
+func (c *Client) ask(ctx context.Context, r *Request, streams bool, deltas Deltas) (*Reply, error) {
+	d, err := c.encode(r, streams)
 	if err != nil {
-		return nil, &Error{Code: CodeRequest, Message: excerpt.Cut(err.Error()), cause: err}
+		return nil, requestError(err)
 	}
-	reply, err := c.retry(ctx, r, d, deltas)
-	if err != nil {
+	adapted := false
+	answer := func(ctx context.Context) Answer { return d.newAnswer(ctx, deltas) }
+	if err := c.wire.post(ctx, d.request, answer, func(failure *Error) *http.Request {
+		profile := d.adapt(failure)
+		if profile == nil {
+			return nil
+		}
+		next, err := c.encodeBy(profile, r, streams)
+		if err != nil {
+			return nil
+		}
+		d, adapted = next, true
+		return d.request
+	}); err != nil {
 		return nil, c.findRefusedTool(ctx, r, err)
 	}
+	if adapted {
+		c.learned.Store(d.model, d.profile)
+	}
+	reply := d.reply
 	if d.mustCall && len(reply.ToolCalls) == 0 && reply.Refusal == "" && reply.Finish != FinishLength {
 		const message = "a tool call was required, the model answered without one" // not all hosts can force one
 		return nil, &Error{Code: CodeNoToolCall, Message: message, Usage: reply.Usage}
@@ -151,81 +169,46 @@ func (c *Client) request(ctx context.Context, r *Request, deltas *Deltas) (*Repl
 	return reply, nil
 }
 
-// retry repeats an attempt after a temporary failure, unless the reply has begun to stream. A request that the host
-// refuses for a known reason is written again and repeated immediately. If that succeeds, later requests for the model
-// are written in this way, too.
-func (c *Client) retry(ctx context.Context, r *Request, d *draft, deltas *Deltas) (*Reply, error) {
-	again, adapted := retrier{sender: &c.sender, api: chatCompletion}, false
-	for {
-		reply, begun, err := c.attempt(ctx, d, deltas)
-		if err == nil {
-			if adapted {
-				c.learned.Store(d.model, d.profile)
-			}
-			return reply, nil
-		}
-		failure, ok := errors.AsType[*Error](err)
-		if !ok {
-			return nil, err
-		}
-		failure.Begun = begun
-		if begun {
-			return nil, failure
-		}
-		if profile := d.adapt(failure); profile != nil {
-			next, err := c.encodeBy(profile, r, d.streams)
-			if err != nil {
-				return nil, failure
-			}
-			*d, adapted = *next, true
-			continue
-		}
-		if err := again.wait(ctx, failure); err != nil {
-			return nil, err
-		}
-	}
-}
-
-// attempt asks once. begun says that the host has begun to stream the reply.
-func (c *Client) attempt(ctx context.Context, d *draft, deltas *Deltas) (reply *Reply, begun bool, err error) {
-	x := c.begin(ctx, chatCompletion)
-	defer x.close()
-	x.query = c.query
-	answer, err := c.send(x, d, deltas)
-	if err != nil {
-		return nil, x.stream != nil, x.explain(err)
-	}
-	reply, err = d.newReply(x, answer)
-	if failure, ok := errors.AsType[*Error](err); ok {
-		failure.Usage = answer.usage.plausible(d.textBytes, answer.size())
-	}
-	return reply, x.stream != nil, err
-}
-
-// send sends the request and reads the answer.
-func (c *Client) send(x *exchange, d *draft, deltas *Deltas) (*answer, error) {
-	var err error
-	if x.requestJSON, err = jsonrpc.Marshal(d.fields); err != nil {
-		return nil, err
-	}
-	cfg := c.config
-	cfg.HTTPClient = x
-	client := openai.NewClientWithConfig(cfg) // for the address and the credentials
-	decode, assemble := x.decodeReply, x.assemble
-	switch {
-	case d.endpoint == Responses:
-		decode, assemble = x.decodeResponse, x.assembleResponse
-		_, err = client.CreateResponse(x.ctx, openai.CreateResponseRequest{})
-	case deltas == nil:
-		_, err = client.CreateChatCompletion(x.ctx, openai.ChatCompletionRequest{Model: d.model})
-	default:
-		_, err = client.CreateChatCompletionStream(x.ctx, openai.ChatCompletionRequest{Model: d.model})
-	}
+// newRequest returns the request of a draft.
+func (c *Client) newRequest(d *draft) (*http.Request, error) {
+	body, err := jsonrpc.Marshal(d.fields)
 	if err != nil {
 		return nil, err
 	}
-	if x.stream == nil { // some hosts do not stream
-		return x.readWhole(d, deltas, decode)
+	pattern, err := requestOf(c.config, func(client *openai.Client) (err error) {
+		ctx := context.Background()
+		switch {
+		case d.endpoint == Responses:
+			_, err = client.CreateResponse(ctx, openai.CreateResponseRequest{})
+		case d.streams:
+			_, err = client.CreateChatCompletionStream(ctx, openai.ChatCompletionRequest{Model: d.model})
+		default:
+			_, err = client.CreateChatCompletion(ctx, openai.ChatCompletionRequest{Model: d.model})
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
-	return assemble(x.newWatchedReader(), d, deltas)
+	pattern.URL.RawQuery = strings.Trim(c.query+"&"+pattern.URL.RawQuery, "&")
+	return newRequest(pattern.URL.String(), pattern.Header, body)
+}
+
+// requestOf returns the request that go-openai sends in a call, for its URL and its header: go-openai knows the addresses
+// and the authentication.
+func requestOf(cfg openai.ClientConfig, call func(*openai.Client) error) (*http.Request, error) {
+	doer := &requestKeeper{}
+	cfg.HTTPClient = doer
+	if err := call(openai.NewClientWithConfig(cfg)); doer.request == nil {
+		return nil, err
+	}
+	return doer.request, nil
+}
+
+// requestKeeper is an [openai.HTTPDoer] that keeps a request instead of sending it.
+type requestKeeper struct{ request *http.Request }
+
+func (k *requestKeeper) Do(r *http.Request) (*http.Response, error) {
+	k.request = r
+	return nil, errors.New("kept")
 }

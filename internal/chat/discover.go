@@ -67,7 +67,7 @@ func Discover(ctx context.Context, cfg openai.ClientConfig, model string) (host 
 	ctx, cancel := context.WithTimeout(ctx, discoverTime)
 	defer cancel()
 	d := newDiscovery(ctx, cfg)
-	switch detected, _ := detect(d.config); detected {
+	switch detected, _ := detect(&cfg); detected {
 	case "ollama":
 		return detected, d.ollama(model)
 	case "lmstudio": // or another program at its port
@@ -102,22 +102,24 @@ func Models(ctx context.Context, cfg openai.ClientConfig) (ids []string) {
 // discovery asks one endpoint.
 type discovery struct {
 	ctx    context.Context
-	next   openai.HTTPDoer
+	http   openai.HTTPDoer
 	base   string
-	query  string // query to add to each URL
-	config *openai.ClientConfig
+	query  string      // query to add to each URL
+	header http.Header // header of each request
 }
 
 func newDiscovery(ctx context.Context, cfg openai.ClientConfig) *discovery {
-	base, query := SplitQuery(cfg.BaseURL)
-	cfg.BaseURL = base
-	return &discovery{
-		ctx:    ctx,
-		next:   withinOrigin(cfg.HTTPClient),
-		base:   strings.TrimRight(base, "/"),
-		query:  query,
-		config: &cfg,
+	d := &discovery{ctx: ctx, http: withinOrigin(cfg.HTTPClient)}
+	cfg.BaseURL, d.query = SplitQuery(cfg.BaseURL)
+	d.base = strings.TrimRight(cfg.BaseURL, "/")
+	pattern, err := requestOf(cfg, func(client *openai.Client) error {
+		_, err := client.ListModels(ctx)
+		return err
+	})
+	if err == nil {
+		d.header = pattern.Header
 	}
+	return d
 }
 
 // models returns the list of models, nil after a failure, with the header of the answer.
@@ -129,42 +131,19 @@ func (d *discovery) models() (json.RawMessage, http.Header) {
 func (d *discovery) ask(method, url string, body []byte) (json.RawMessage, http.Header) {
 	request, err := http.NewRequestWithContext(d.ctx, method, url, bytes.NewReader(body))
 	if err != nil {
-		return nil, http.Header{}
+		return nil, nil
 	}
-	request.URL.RawQuery = d.query
-	doer := &substituteDoer{next: d.next, request: request, header: http.Header{}}
-	config := *d.config
-	config.HTTPClient = doer
-	// Only go-openai knows the key. If this call fails, the answer is empty.
-	_, _ = openai.NewClientWithConfig(config).ListModels(d.ctx)
-	return doer.body, doer.header
-}
-
-// substituteDoer sends its own request instead of go-openai's, with the header of that one.
-type substituteDoer struct {
-	next    openai.HTTPDoer
-	request *http.Request
-	body    []byte
-	header  http.Header
-}
-
-// Do sends the own request with the header of r. go-openai gets an empty answer.
-func (s *substituteDoer) Do(r *http.Request) (*http.Response, error) {
-	s.request.Header = r.Header.Clone()
-	if s.request.Method == http.MethodPost {
-		s.request.Header.Set("Content-Type", "application/json")
-	}
-	response, err := s.next.Do(s.request)
+	request.URL.RawQuery, request.Header = d.query, d.header.Clone()
+	response, err := d.http.Do(request)
 	if err != nil {
-		return nil, err
+		return nil, nil
 	}
 	defer response.Body.Close()
-	s.header = response.Header
 	data, err := io.ReadAll(io.LimitReader(response.Body, maxDiscover+1))
-	if err == nil && len(data) <= maxDiscover && response.StatusCode == http.StatusOK && json.Valid(data) {
-		s.body = data
+	if err != nil || len(data) > maxDiscover || response.StatusCode != http.StatusOK || !json.Valid(data) {
+		data = nil
 	}
-	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("{}"))}, nil
+	return data, response.Header
 }
 
 // elements ranges over the elements of an array. Another value has none.

@@ -1,16 +1,15 @@
 // Package chat asks a model for a completion over the Chat Completions API, at
 // OpenAI or at one of the many hosts that imitate it.
 //
-// go-openai knows the addresses and the authentication. The HTTPDoer of its configuration, which sees every request, sends
-// JSON of its own, with fields that go-openai cannot express or would lose.
+// go-openai knows the addresses and the authentication. The JSON is this package's own, with fields that go-openai cannot
+// express or would lose.
 //
-//	Request ── encode ──▶ draft: the JSON
-//	                                  │ go-openai: URL, credentials
+//	Request ── encode ──▶ draft: the JSON, with URL and credentials of go-openai
+//	                                  │
 //	                                  ▼
-//	                        exchange.Do: sends the JSON,
-//	                        keeps the reply, turns failures into *Error
-//	                                  │ raw reply
-//	Reply ◀── decode, or assemble ────┘ the stream's events
+//	                        Wire: sends it, repeats it, and turns failures into *Error
+//	                                  │ the response, in one piece or as events
+//	Reply ◀── complete ── Answer ◀────┘ of one of the APIs
 //
 // A row in the table of profile.go describes the differences of a host, a row in models.go the differences of OpenAI's
 // models. What a host refuses beside its row is learned from its errors (quirks.go). Callers do not see the differences. If

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
@@ -57,6 +58,7 @@ type draft struct {
 	profile      *Profile // of the host for the model
 	model        string
 	fields       map[string]any
+	request      *http.Request // with the fields as its body
 	messages     []chatMessage // messages for Chat Completions
 	hasReasoning bool          // a message has reasoning
 	endpoint     string        // [Chat] or [Responses]
@@ -73,6 +75,8 @@ type draft struct {
 
 	memory       *Memory // nil if the host wants no data back, or the messages have it
 	conversation conversationHash
+
+	reply *Reply // once its answer has ended
 }
 
 // encode writes a request for the host.
@@ -120,7 +124,9 @@ func (c *Client) encodeBy(profile *Profile, r *Request, streams bool) (*draft, e
 	for key, value := range c.extra {
 		d.fields[key] = value
 	}
-	return d, nil
+	var err error
+	d.request, err = c.newRequest(d)
+	return d, err
 }
 
 // set sets a field unless the value is the zero one.

@@ -157,8 +157,7 @@ func (e *Error) isLoading() bool {
 	return e.Status == http.StatusServiceUnavailable && strings.Contains(strings.ToLower(e.Message), "loading model")
 }
 
-// explain returns the error of the exchange: from the caller's callback or context, a bound of time, the
-// host, or of go-openai.
+// explain returns the error of the exchange: from the caller's callback or context, a bound of time, or the host.
 func (x *exchange) explain(err error) error {
 	if own, ok := errors.AsType[*Stopped](err); ok {
 		return own.Err
@@ -172,10 +171,7 @@ func (x *exchange) explain(err error) error {
 	case errors.Is(cause, errIdle):
 		return x.newError(CodeIdle, fmt.Sprintf("the stream was silent for %v", x.idleTimeout))
 	}
-	if failure, ok := errors.AsType[*Error](err); ok {
-		return failure
-	}
-	return x.wrapError(CodeRequest, err)
+	return err
 }
 
 // wrapError returns the error of an interrupted exchange, with its cause but without the URL in it.
@@ -186,11 +182,13 @@ func (x *exchange) wrapError(code string, cause error) *Error {
 	return e
 }
 
-// newError returns the error of an unusable answer, or of a request that was not sent.
+// requestError returns the error of a request that was not sent.
+func requestError(err error) error {
+	return &Error{Code: CodeRequest, Message: excerpt.Cut(err.Error()), cause: err}
+}
+
+// newError returns the error of an unusable answer.
 func (x *exchange) newError(code, message string) *Error {
-	if x.request == nil { // go-openai failed before it sent the request
-		return &Error{Code: code, Message: excerpt.Cut(message)}
-	}
 	return &Error{Host: x.request.URL.Host, Code: code, Message: newRedactor(x.request).clean(message)}
 }
 

@@ -4,12 +4,13 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
-	"strings"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/internal/sse"
 )
 
@@ -25,36 +26,57 @@ const (
 	restWait = 20 * time.Millisecond // the reply waits so long for the rest, which is then read in the background
 )
 
-// exchange is one attempt of a request. As go-openai's HTTPDoer, it replaces the request's JSON and
-// keeps the reply. go-openai gets an empty object instead of the reply, since
-// it would lose fields that we need, and fail on fields of some hosts.
+// Why the context of an attempt ended.
+var (
+	errTimeout = errors.New("no complete answer in time")
+	errIdle    = errors.New("stream fell silent")
+)
+
+// errEnough is an error of an [Answer] that does not need the rest of its stream.
+var errEnough = errors.New("the rest is not needed")
+
+// exchange is one attempt of a request.
 type exchange struct {
-	*sender
-	api         string // the API's name, for errors
-	query       string // query to add to the URL
-	requestJSON []byte // the body of the request
+	*Wire
+	request *http.Request
 
 	callerCtx context.Context
 	ctx       context.Context // context of this attempt
 	cancel    context.CancelCauseFunc
 	release   context.CancelFunc
 
-	request *http.Request // the request that was sent
-
-	// The reply. Either body or stream is set.
+	// The response. Either body or stream is set.
 	header        http.Header
 	body          []byte
 	stream        io.ReadCloser
 	replyComplete bool // the reply in the stream is complete
 }
 
-// begin returns an exchange for one attempt. The caller closes it.
-func (s *sender) begin(ctx context.Context, api string) *exchange {
-	x := &exchange{sender: s, api: api, callerCtx: ctx}
-	bounded, stop := context.WithTimeoutCause(ctx, s.timeout, errTimeout)
+// attempt sends a request once, and passes the response to an answer.
+func (w *Wire) attempt(ctx context.Context, request *http.Request, answer func(context.Context) Answer) error {
+	x := &exchange{Wire: w, callerCtx: ctx}
+	bounded, stop := context.WithTimeoutCause(ctx, w.timeout, errTimeout)
 	x.ctx, x.cancel = context.WithCancelCause(bounded)
 	x.release = func() { x.cancel(nil); stop() }
-	return x
+	defer x.close()
+	x.request = request.Clone(x.ctx)
+	x.request.Body, _ = request.GetBody()
+	err := x.send()
+	switch {
+	case err != nil:
+	case x.stream == nil:
+		err = x.readWhole(answer(x.ctx), x.body)
+	default:
+		err = x.readStream(answer(x.ctx))
+	}
+	if err == nil {
+		return nil
+	}
+	err = x.explain(err)
+	if failure, ok := errors.AsType[*Error](err); ok {
+		failure.api, failure.Begun = w.api, x.stream != nil
+	}
+	return err
 }
 
 // close ends the exchange, and the request if it is still under way. After a complete reply in a
@@ -82,30 +104,30 @@ func (x *exchange) close() {
 	}
 }
 
-// Do implements [openai.HTTPDoer]. Its errors are *Error.
-func (x *exchange) Do(req *http.Request) (*http.Response, error) {
-	x.request = x.withOwnBody(req)
+// send sends the request, and reads a response that is not a stream.
+func (x *exchange) send() error {
 	res, err := x.http.Do(x.request)
 	if err != nil {
-		return nil, x.wrapError(CodeUnreachable, err)
+		return x.wrapError(CodeUnreachable, err)
 	}
 	x.header = res.Header
 	if res.StatusCode < 200 || res.StatusCode > 299 {
-		return nil, x.hostError(res.StatusCode, readInTime(res.Body, maxErrorBody, errorBodyTime))
+		return x.hostError(res.StatusCode, readInTime(res.Body, maxErrorBody, errorBodyTime))
 	}
 	body := bufio.NewReader(res.Body)
 	if isEventStream(res.Header, body) {
 		x.stream = &streamBody{body, res.Body}
-	} else {
-		defer res.Body.Close()
-		if x.body, err = x.readAll(body); err != nil {
-			return nil, err
-		}
+		return nil
 	}
-	return &http.Response{
-		Status: res.Status, StatusCode: res.StatusCode, Header: res.Header, Request: req,
-		Body: io.NopCloser(strings.NewReader("{}")),
-	}, nil
+	defer res.Body.Close()
+	x.body, err = io.ReadAll(x.limitReader(body))
+	switch {
+	case isTooLarge(err):
+		return x.tooLarge()
+	case err != nil:
+		return x.wrapError(CodeTruncated, err)
+	}
+	return nil
 }
 
 // readInTime reads as much of a body as arrives in time, at most max bytes, and closes it. It
@@ -116,33 +138,6 @@ func readInTime(body io.ReadCloser, max int64, limit time.Duration) []byte {
 	defer late.Stop()
 	data, _ := io.ReadAll(io.LimitReader(body, max))
 	return data
-}
-
-// withOwnBody returns the request with requestJSON as its body and the query of the base URL. net/http sends it again at
-// once if the host had closed a reused connection: an empty Idempotency-Key allows that, and is not sent.
-func (x *exchange) withOwnBody(req *http.Request) *http.Request {
-	out := req.Clone(req.Context())
-	if x.query != "" {
-		out.URL.RawQuery = strings.TrimSuffix(x.query+"&"+out.URL.RawQuery, "&")
-	}
-	out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(x.requestJSON)), nil }
-	out.Body, _ = out.GetBody()
-	out.ContentLength = int64(len(x.requestJSON))
-	if out.Header.Values("Idempotency-Key") == nil { // anthropicmodel.Options.Header may have one
-		out.Header["Idempotency-Key"] = nil
-	}
-	return out
-}
-
-func (x *exchange) readAll(r io.Reader) ([]byte, error) {
-	body, err := io.ReadAll(x.limitReader(r))
-	switch {
-	case isTooLarge(err):
-		return nil, x.tooLarge()
-	case err != nil:
-		return nil, x.wrapError(CodeTruncated, err)
-	}
-	return body, nil
 }
 
 // isEventStream reports whether a body is an event stream, by the content type, then by its first bytes: some hosts
@@ -175,50 +170,97 @@ func isTooLarge(err error) bool {
 	return ok
 }
 
-// watchedReader ends its exchange if a read takes longer than the idle timeout.
+// readWhole passes an answer in one piece to answer.
+func (x *exchange) readWhole(answer Answer, body []byte) error {
+	if err := answer.Whole(body); err != nil {
+		return x.answerError(err)
+	}
+	return x.answerError(answer.End())
+}
+
+// readStream passes the events of the stream to an answer.
+func (x *exchange) readStream(answer Answer) error {
+	silence := time.AfterFunc(x.idleTimeout, func() { x.cancel(errIdle) })
+	defer silence.Stop()
+	side := &sideLines{r: x.limitReader(&watchedReader{x.stream, silence, x.idleTimeout})}
+	events := sse.NewReader(side, int(x.maxReply))
+	begun := false
+	for !x.replyComplete {
+		event, err := events.Next()
+		if err == nil {
+			err = x.ctx.Err()
+		}
+		data := bytes.TrimSpace(event.Data)
+		if err != nil || string(data) == "[DONE]" {
+			return x.endStream(answer, err, begun, side.lines)
+		}
+		if len(data) == 0 && event.Type != "error" {
+			continue
+		}
+		if x.replyComplete, err = answer.Event(event.Type, data); err == errEnough {
+			break
+		}
+		if err != nil {
+			return x.answerError(err)
+		}
+		begun = true
+	}
+	return x.answerError(answer.End())
+}
+
+// endStream ends a stream, or returns an error if it must not end here. err is the reader's error, nil after [DONE]; begun
+// says that an event came before it.
+func (x *exchange) endStream(answer Answer, err error, begun bool, side []byte) error {
+	x.replyComplete = err == nil
+	cause := context.Cause(x.ctx)
+	streamEnded := err == nil || err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF)
+	switch {
+	case answer.Complete() && (streamEnded || cause == nil || errors.Is(cause, errIdle)):
+		// Some hosts omit [DONE], or its blank line, and some break off or fall silent after the reply.
+	case isTooLarge(err):
+		return x.tooLarge()
+	case streamEnded && !begun && json.Valid(side):
+		return x.readWhole(answer, side)
+	case json.Valid(side) && hasError(jsonrpc.Lookup(side, "error")):
+		return x.bodyError(side)
+	case err == nil && begun: // some hosts give no reason to stop
+	case streamEnded:
+		return x.answerError(errBrokenOff)
+	default:
+		return x.wrapError(CodeTruncated, err)
+	}
+	return x.answerError(answer.End())
+}
+
+var errBrokenOff = &Error{Code: CodeTruncated, Message: "the stream ended before the model did"}
+
+// answerError returns the error of the exchange for the error of an [Answer].
+func (x *exchange) answerError(err error) error {
+	if reported, ok := errors.AsType[*Reported](err); ok {
+		return x.bodyError(reported.Body)
+	}
+	if own, ok := errors.AsType[*Error](err); ok {
+		e := x.newError(own.Code, own.Message)
+		e.Usage = own.Usage
+		return e
+	}
+	if _, ok := errors.AsType[*Stopped](err); ok || err == nil {
+		return err
+	}
+	return x.newError(CodeMalformed, err.Error())
+}
+
+// watchedReader reads from a stream, with a timer that ends its exchange if a read takes too long.
 type watchedReader struct {
 	io.Reader
 	silence *time.Timer // runs during a read
 	limit   time.Duration
 }
 
-// newWatchedReader returns a reader of the stream that ends the exchange after silence.
-func (x *exchange) newWatchedReader() *watchedReader {
-	silence := time.AfterFunc(x.idleTimeout, func() { x.cancel(errIdle) })
-	silence.Stop()
-	return &watchedReader{x.stream, silence, x.idleTimeout}
-}
-
 func (w *watchedReader) Read(p []byte) (int, error) {
 	w.silence.Reset(w.limit)
 	defer w.silence.Stop()
 	return w.Reader.Read(p)
-}
-
-// events returns a reader of events that fails after maxReply bytes.
-func (x *exchange) events(src io.Reader) *sse.Reader {
-	return sse.NewReader(x.limitReader(src), int(x.maxReply))
-}
-
-// next returns the next event of a stream that has not ended.
-func (x *exchange) next(events *sse.Reader) (sse.Event, error) {
-	event, err := events.Next()
-	switch {
-	case err == nil:
-		return event, x.ctx.Err()
-	case isTooLarge(err):
-		return event, x.tooLarge()
-	case err == io.EOF, errors.Is(err, io.ErrUnexpectedEOF):
-		return event, x.newError(CodeTruncated, "the stream ended before the model did")
-	}
-	return event, x.wrapError(CodeTruncated, err)
-}
-
-// mayEnd reports whether a stream that ends now with an error is good if its reply is complete: the host has broken it
-// off, or fallen silent.
-func (x *exchange) mayEnd() bool {
-	cause := context.Cause(x.ctx)
-	return cause == nil || errors.Is(cause, errIdle)
 }
 
 // sideLines keeps the lines of an event stream that are not fields of an event: some hosts send an error or the
@@ -254,10 +296,4 @@ func (s *sideLines) Read(p []byte) (int, error) {
 // a comment of an event stream.
 func isField(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == ':' || c == '\r' || c == '\n'
-}
-
-// hasError reports whether the lines are an object with an error.
-func (s *sideLines) hasError(ctx context.Context) bool {
-	w, err := decode(ctx, s.lines).reply()
-	return err == nil && hasError(w.error)
 }

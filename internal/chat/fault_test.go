@@ -245,7 +245,7 @@ func TestReplyIsBounded(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := newHost(t, tt.host).client(t, openAI, &Options{Retries: -1})
-			c.maxReply = 1 << 20
+			c.wire.maxReply = 1 << 20
 			wantCode(t, check.Err(c.Complete(t.Context(), hello())), tt.code)
 			wantCode(t, check.Err(c.Stream(t.Context(), hello(), Deltas{})), tt.code)
 		})
@@ -254,9 +254,9 @@ func TestReplyIsBounded(t *testing.T) {
 
 func TestAnswerJustWithinTheBound(t *testing.T) {
 	c := newHost(t, answering(plainAnswer)).client(t, openAI, nil)
-	c.maxReply = int64(len(plainAnswer))
+	c.wire.maxReply = int64(len(plainAnswer))
 	check.NoError(t, check.Err(c.Complete(t.Context(), hello())), "as long as the bound")
-	c.maxReply--
+	c.wire.maxReply--
 	wantCode(t, check.Err(c.Complete(t.Context(), hello())), CodeTooLarge)
 }
 

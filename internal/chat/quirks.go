@@ -131,7 +131,7 @@ func (c *Client) findRefusedTool(ctx context.Context, r *Request, err error) err
 		if wrong != nil {
 			return err
 		}
-		_, _, wrong = c.attempt(ctx, d, nil)
+		wrong = c.wire.attempt(ctx, d.request, func(ctx context.Context) Answer { return d.newAnswer(ctx, Deltas{}) })
 		switch refused, ok := errors.AsType[*Error](wrong); {
 		case ctx.Err() != nil:
 			return err

@@ -3,6 +3,7 @@ package chat
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -47,158 +48,87 @@ const (
 	FinishContentFilter = "content_filter"
 )
 
-// answer is the host's reply, in one piece or assembled from events.
+// answer is the host's reply, in one piece or assembled from events, before [draft.complete].
 type answer struct {
-	id, model    string
-	text         string
-	refusal      string
-	reasoning    string
-	details      json.RawMessage
-	calls        []ToolCall
-	items        []Item // in the Responses API; each of the calls has one, which is empty
-	finish       string
+	Reply               // in the Responses API each of the calls has an item, which is empty
 	stopSequence string // stop sequence that ended the text, if the host tells
-	usage        *Usage
-
-	openThought bool // the text began with a thought, which did not end
-	stopped     bool // the text was cut before a stop sequence
-	cutOff      int  // bytes of the answer from the stop sequence on
+	openThought  bool   // the text began with a thought, which did not end
+	cutOff       int    // bytes of the answer from the stop sequence on
 }
 
 // cutAt cuts the text before the first stop sequence in it.
 func (a *answer) cutAt(stops []string) {
-	if a.stopped {
+	if a.Stopped {
 		return
 	}
-	before := len(a.text)
-	a.text, a.stopped = cutAtStop(a.text, stops)
-	a.cutOff += before - len(a.text)
+	before := len(a.Text)
+	a.Text, a.Stopped = cutAtStop(a.Text, stops)
+	a.cutOff += before - len(a.Text)
 }
 
 // size returns the number of bytes that the model wrote. It is the same before and after cutAt.
 func (a *answer) size() int {
-	n := len(a.text) + a.cutOff + len(a.refusal) + len(a.reasoning)
-	for _, call := range a.calls {
+	n := len(a.Text) + a.cutOff + len(a.Refusal) + len(a.Reasoning)
+	for _, call := range a.ToolCalls {
 		n += len(call.Name) + len(call.Arguments)
 	}
 	return n
 }
 
-// readWhole decodes an answer in one piece and passes it to the callbacks.
-func (x *exchange) readWhole(d *draft, deltas *Deltas, decode func() (*answer, error)) (*answer, error) {
-	a, err := decode()
-	if err != nil {
-		return nil, err
-	}
-	thoughts := d.newThoughtFilter()
-	thought, text := thoughts.write(a.text)
-	held, rest := thoughts.flush()
-	a.reasoning, a.text, a.openThought = a.reasoning+thought+held, text+rest, thoughts.at == inThought
-	d.splitThought(a)
-	if deltas == nil {
-		return a, nil
-	}
-	a.cutAt(d.stops)
-	if err := deltas.sendReasoning(a.reasoning); err != nil {
-		return nil, err
-	}
-	return a, deltas.sendText(a.text)
-}
-
 // malformedError returns the error of an answer in one piece that breaks the API's format.
-func (x *exchange) malformedError(want string, err error) *Error {
+func malformedError(want string, body []byte, err error) error {
 	reason := err.Error()
-	if !json.Valid(x.body) {
-		reason = cmp.Or(plainText(x.header.Get("Content-Type"), x.body), "it is empty")
+	if !json.Valid(body) {
+		reason = cmp.Or(plainText("", body), "it is empty")
 	}
-	return x.newError(CodeMalformed, "the answer is not a "+want+": "+reason)
+	return fmt.Errorf("the answer is not a %s: %s", want, reason)
 }
 
-// decodeReply reads a chat completion in one piece.
-func (x *exchange) decodeReply() (*answer, error) {
-	w, err := decode(x.ctx, x.body).reply()
-	if err != nil {
-		return nil, x.malformedError("chat completion", err)
-	}
-	if hasError(w.error) {
-		return nil, x.bodyError(x.body)
-	}
-	if w.choice == nil {
-		return nil, x.newError(CodeEmpty, "the answer has no choice")
-	}
-	if hasError(w.choice.error) {
-		return nil, x.bodyError(w.choice.error)
-	}
-	m := &w.choice.message
-	a := &answer{
-		id: w.id, model: w.model, usage: w.usage,
-		text: wellFormed(m.content), refusal: wellFormed(m.refusal), reasoning: wellFormed(m.reasoning), details: m.details,
-		finish: w.choice.finish, stopSequence: w.choice.stopReason,
-	}
-	for _, call := range m.calls {
-		a.calls = append(a.calls, ToolCall{call.id, call.name, wellFormed(call.arguments), call.extra})
-	}
-	return a, nil
-}
-
-// newReply makes the reply of an answer, without the peculiarities of the host, and remembers what the host wants back
+// complete makes the reply of an answer, without the peculiarities of the host, and remembers what the host wants back
 // with it. It returns an error for an answer that the host broke off, or withheld without a text.
-func (d *draft) newReply(x *exchange, a *answer) (*Reply, error) {
-	if a.openThought && finishWord(a.finish) != FinishLength && len(a.calls) == 0 { // it is the answer
-		a.text, a.reasoning = thoughtStart+a.reasoning, ""
+func (d *draft) complete(a *answer) error {
+	finish := a.Finish
+	a.Model, a.Endpoint, a.Warning, a.Finish = cmp.Or(a.Model, d.model), d.endpoint, d.warning, finishWord(finish)
+	if a.openThought && a.Finish != FinishLength && len(a.ToolCalls) == 0 { // it is the answer
+		a.Text, a.Reasoning = thoughtStart+a.Reasoning, ""
 	}
 	a.cutAt(d.stops)
-	r := d.replyWithoutCalls(a)
-	var calls []*ToolCall // by the index in a.calls
+	a.Size = a.size()
+	a.Usage = a.Usage.plausible(d.textBytes, a.Size)
+	answered := a.ToolCalls
+	a.ToolCalls = nil
+	var calls []*ToolCall // by the index in answered
 	switch {
-	case a.stopped: // the model would have stopped here, before any call
-		r.Finish = FinishStop
-	case r.Finish == FinishContentFilter: // a part of the calls may be withheld
+	case a.Stopped: // the model would have stopped here, before any call
+		a.Finish = FinishStop
+	case a.Finish == FinishContentFilter: // a part of the calls may be withheld
 	default:
 		var err error
-		if calls, err = d.setCalls(x, r, a.calls); err != nil {
-			return nil, err
+		if calls, err = d.setCalls(&a.Reply, answered); err != nil {
+			return err
 		}
-		r.Stopped = r.Finish == FinishStop && slices.Contains(d.stops, a.stopSequence)
+		a.Stopped = a.Finish == FinishStop && slices.Contains(d.stops, a.stopSequence)
 	}
 	if d.endpoint == Responses {
-		r.Items = a.replyItems(calls)
+		a.completeItems(calls)
 	}
-	if err := x.checkFinish(r, a.finish); err != nil {
-		return nil, err
+	if err := checkFinish(&a.Reply, finish); err != nil {
+		return err
 	}
 	switch {
-	case len(r.ToolCalls) > 0 && r.Finish != FinishLength:
-		r.Finish = FinishToolCalls
-	case len(r.ToolCalls) == 0 && r.Finish == FinishToolCalls: // vLLM without a tool parser
-		r.Finish = FinishStop
+	case len(a.ToolCalls) > 0 && a.Finish != FinishLength:
+		a.Finish = FinishToolCalls
+	case len(a.ToolCalls) == 0 && a.Finish == FinishToolCalls: // vLLM without a tool parser
+		a.Finish = FinishStop
 	}
-	d.rememberReply(r)
-	return r, nil
-}
-
-// replyWithoutCalls returns a reply with all of an answer but its calls and items.
-func (d *draft) replyWithoutCalls(a *answer) *Reply {
-	size := a.size()
-	return &Reply{
-		ID:        a.id,
-		Model:     cmp.Or(a.model, d.model),
-		Endpoint:  d.endpoint,
-		Text:      a.text,
-		Refusal:   a.refusal,
-		Reasoning: a.reasoning,
-		Details:   a.details,
-		Finish:    finishWord(a.finish),
-		Stopped:   a.stopped,
-		Warning:   d.warning,
-		Usage:     a.usage.plausible(d.textBytes, size),
-		Size:      size,
-	}
+	d.reply = &a.Reply
+	d.rememberReply(d.reply)
+	return nil
 }
 
 // setCalls sets the calls of a reply: those of the answer with the caller's names and unique ids, without those that are
 // empty or cut off. It returns the reply's calls by their index in the answer, nil for one that was dropped.
-func (d *draft) setCalls(x *exchange, r *Reply, answered []ToolCall) (byIndex []*ToolCall, err error) {
+func (d *draft) setCalls(r *Reply, answered []ToolCall) (byIndex []*ToolCall, err error) {
 	used := map[string]bool{}
 	byIndex = make([]*ToolCall, len(answered))
 	calls := make([]ToolCall, 0, len(answered))
@@ -211,7 +141,7 @@ func (d *draft) setCalls(x *exchange, r *Reply, answered []ToolCall) (byIndex []
 		case call.Name == "" && (arguments == "" || arguments == "{}"):
 			continue // some hosts announce calls that they do not make
 		case call.Name == "":
-			return nil, x.newError(CodeMalformed, "a tool call without a name")
+			return nil, &Error{Code: CodeMalformed, Message: "a tool call without a name", Usage: r.Usage}
 		case r.Finish == FinishLength && i == len(answered)-1 && !json.Valid([]byte(arguments)):
 			continue // the reply was cut off within the call, or before its arguments
 		case arguments == "":
@@ -231,17 +161,17 @@ func (d *draft) setCalls(x *exchange, r *Reply, answered []ToolCall) (byIndex []
 	return byIndex, nil
 }
 
-// checkFinish returns an error for a reply that the host broke off, or withheld without a text. finish is the host's
-// own word.
-func (x *exchange) checkFinish(r *Reply, finish string) error {
+// checkFinish returns an error for a reply that the host broke off, or withheld without a text. finish is the host's own
+// word.
+func checkFinish(r *Reply, finish string) error {
 	hasContent := r.Text != "" || r.Refusal != "" || len(r.ToolCalls) > 0
 	switch {
 	case r.Finish == finishBroken && hasContent:
-		return x.newError(CodeTruncated, "the host broke off with finish reason "+finish)
+		return &Error{Code: CodeTruncated, Message: "the host broke off with finish reason " + finish, Usage: r.Usage}
 	case r.Finish == finishBroken:
-		return x.newError(CodeEmpty, "the host broke off with finish reason "+finish)
+		return &Error{Code: CodeEmpty, Message: "the host broke off with finish reason " + finish, Usage: r.Usage}
 	case r.Finish == FinishContentFilter && !hasContent:
-		return x.newError(CodeContentFilter, "the host withheld the answer")
+		return &Error{Code: CodeContentFilter, Message: "the host withheld the answer", Usage: r.Usage}
 	}
 	return nil
 }

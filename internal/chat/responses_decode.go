@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
@@ -165,39 +166,21 @@ func appendParagraph(text *strings.Builder, more string) {
 	text.WriteString(more)
 }
 
-// decodeResponse reads a response in one piece.
-func (x *exchange) decodeResponse() (*answer, error) {
-	d := decode(x.ctx, x.body)
-	w := d.response()
-	if err := d.End(); err != nil {
-		return nil, x.malformedError("response", err)
-	}
-	return x.answerOf(&w)
-}
-
-// checkResponse returns an error for a response that is not an answer.
-func (x *exchange) checkResponse(w *responseWire) error {
+// answer returns the answer of a response. Its call items are empty until completeItems.
+func (w *responseWire) answer() (*answer, error) {
 	switch {
 	case hasError(w.error):
-		return x.bodyError(append(append([]byte(`{"error":`), w.error...), '}'))
+		return nil, &Reported{slices.Concat([]byte(`{"error":`), w.error, []byte("}"))}
 	case w.status == "failed", w.status == "cancelled":
-		return x.newError(CodeTruncated, "the host says that the response has "+w.status)
+		return nil, &Error{Code: CodeTruncated, Message: "the host says that the response has " + w.status}
 	case !w.hasOutput:
-		return x.newError(CodeEmpty, "the answer has no output")
+		return nil, &Error{Code: CodeEmpty, Message: "the answer has no output"}
 	}
-	return nil
-}
-
-// answerOf turns a response into an answer. Its call items are empty: replyItems completes them.
-func (x *exchange) answerOf(w *responseWire) (*answer, error) {
-	if err := x.checkResponse(w); err != nil {
-		return nil, err
-	}
-	a := &answer{id: w.id, model: w.model, usage: w.usage, finish: FinishStop}
+	a := &answer{Reply: Reply{ID: w.id, Model: w.model, Usage: w.usage, Finish: FinishStop}}
 	if w.status == "incomplete" {
-		a.finish = FinishLength
+		a.Finish = FinishLength
 		if w.reason == "content_filter" {
-			a.finish = FinishContentFilter
+			a.Finish = FinishContentFilter
 		}
 	}
 	var reasoning []json.RawMessage
@@ -209,37 +192,39 @@ func (x *exchange) answerOf(w *responseWire) (*answer, error) {
 			texts.text.WriteString(text)
 			texts.refusal.WriteString(wellFormed(item.refusal))
 			if text != "" {
-				a.items = append(a.items, Item{Text: &ItemText{text, item.phase}})
+				a.Items = append(a.Items, Item{Text: &ItemText{text, item.phase}})
 			}
 		case "reasoning":
 			summary := wellFormed(item.summary)
 			appendParagraph(&texts.summary, summary)
 			if item.raw != nil {
 				reasoning = append(reasoning, item.raw)
-				a.items = append(a.items, Item{Raw: item.raw, Summary: summary})
+				a.Items = append(a.Items, Item{Raw: item.raw, Summary: summary})
 			}
 		case "function_call":
-			if len(a.calls) == maxCalls {
-				return nil, x.newError(CodeMalformed, errManyCalls.Error())
+			if len(a.ToolCalls) == maxCalls {
+				return nil, errManyCalls
 			}
-			a.calls = append(a.calls, ToolCall{ID: item.callID, Name: item.name, Arguments: wellFormed(item.arguments)})
-			a.items = append(a.items, Item{Call: &ToolCall{}})
+			a.ToolCalls = append(a.ToolCalls, ToolCall{ID: item.callID, Name: item.name, Arguments: wellFormed(item.arguments)})
+			a.Items = append(a.Items, Item{Call: &ToolCall{}})
 		}
 	}
-	a.text, a.refusal, a.reasoning = texts.text.String(), texts.refusal.String(), texts.summary.String()
+	a.Text, a.Refusal, a.Reasoning = texts.text.String(), texts.refusal.String(), texts.summary.String()
 	if len(reasoning) > 0 {
-		a.details, _ = jsonrpc.Marshal(reasoning) // JSON always marshals
+		a.Details, _ = jsonrpc.Marshal(reasoning) // JSON always marshals
 	}
 	return a, nil
 }
 
-// replyItems returns the items of a reply. calls are the reply's calls, which the items of the answer get in order; nil
-// stands for one that was dropped. Without calls, all were dropped.
-func (a *answer) replyItems(calls []*ToolCall) (items []Item) {
-	if a.stopped {
-		return []Item{{Text: &ItemText{Text: a.text}}}
+// completeItems sets the items of the calls, in order. nil stands for a call that was dropped; without calls, all were
+// dropped.
+func (a *answer) completeItems(calls []*ToolCall) {
+	if a.Stopped {
+		a.Items = []Item{{Text: &ItemText{Text: a.Text}}}
+		return
 	}
-	for _, item := range a.items {
+	var items []Item
+	for _, item := range a.Items {
 		if item.Call != nil {
 			if len(calls) == 0 {
 				continue
@@ -251,7 +236,7 @@ func (a *answer) replyItems(calls []*ToolCall) (items []Item) {
 		}
 		items = append(items, item)
 	}
-	return withoutTrailingReasoning(items)
+	a.Items = withoutTrailingReasoning(items)
 }
 
 // withoutTrailingReasoning returns items without the reasoning at their end: the host refuses

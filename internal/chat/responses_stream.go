@@ -1,118 +1,122 @@
 package chat
 
 import (
-	"bytes"
-	"io"
+	"context"
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
-
-	"github.com/mcpchain/mcpchain/internal/sse"
 )
 
-// responseStream assembles an answer from the events of the Responses API.
-type responseStream struct {
-	exchange     *exchange
+// responsesAnswer reads an answer of the Responses API.
+type responsesAnswer struct {
+	ctx          context.Context
 	draft        *draft
 	text         textStream
 	hasReasoning bool // some reasoning has arrived
 
 	items map[int]itemWire // the items that are done, by output_index
-	final *responseWire    // the response in the last event
+	final *responseWire    // the answer in one piece, or the response in the last event
 }
 
-// assembleResponse reads a stream of the Responses API to its end.
-func (x *exchange) assembleResponse(src io.Reader, d *draft, deltas *Deltas) (*answer, error) {
-	text := textStream{deltas: deltas, filter: stopFilter{stops: d.stops}}
-	s := &responseStream{exchange: x, draft: d, text: text, items: map[int]itemWire{}}
-	events := x.events(src)
-	for !s.done() {
-		event, err := x.next(events)
-		if err == nil {
-			err = s.add(event)
-		}
-		switch {
-		case err != nil && s.text.stopped:
-			return s.finish() // only the usage is missing
-		case err != nil:
-			return nil, err
-		}
-	}
-	x.replyComplete = !s.text.stopped || d.readToEnd
-	return s.finish()
+// Event implements [Answer].
+func (s *responsesAnswer) Event(_ string, data []byte) (done bool, err error) {
+	done, err = s.text.afterEvent(s.draft, s.add(data))
+	return done || s.final != nil, err
 }
 
-// done reports whether no more events are needed. After a stop sequence they matter only for the
-// usage.
-func (s *responseStream) done() bool {
-	return s.final != nil || s.text.stopped && !s.draft.readToEnd
-}
-
-// add adds an event of the stream to the answer. It ignores other kinds of events: they only repeat
-// content that these have.
-func (s *responseStream) add(event sse.Event) error {
-	data := bytes.TrimSpace(event.Data)
-	if len(data) == 0 || string(data) == "[DONE]" {
-		return nil
-	}
-	d := decode(s.exchange.ctx, data)
+// add adds an event of the stream. It ignores other kinds of events: they only repeat content that these have.
+func (s *responsesAnswer) add(data []byte) error {
+	d := decode(s.ctx, data)
 	if !d.opens('{') {
-		return s.exchange.newError(CodeMalformed, "an event of the stream is not an object")
+		return errors.New("an event of the stream is not an object")
 	}
 	e := d.responseEvent()
 	if err := d.End(); err != nil {
-		return s.exchange.newError(CodeMalformed, "an event of the stream is not one of the Responses API: "+err.Error())
+		return fmt.Errorf("an event of the stream is not one of the Responses API: %w", err)
 	}
 	switch e.kind {
 	case "response.output_text.delta":
 		return s.text.write(e.delta)
 	case "response.reasoning_summary_part.added":
 		if s.hasReasoning {
-			return s.text.deltas.sendReasoning("\n\n") // as decodeResponse joins the parts
+			return send(s.text.deltas.Reasoning, "\n\n") // as in a whole answer
 		}
 	case "response.reasoning_summary_text.delta", "response.reasoning_text.delta":
 		s.hasReasoning = true
-		return s.text.deltas.sendReasoning(wellFormed(e.delta))
+		return send(s.text.deltas.Reasoning, wellFormed(e.delta))
 	case "response.output_item.done":
 		if _, known := s.items[e.index]; !known && len(s.items) == maxItems {
-			return s.exchange.newError(CodeMalformed, errManyItems.Error())
+			return errManyItems
 		}
 		s.items[e.index] = e.item
 	case "response.completed", "response.incomplete", "response.failed":
 		s.final = &e.response
+		s.final.hasOutput = true // the items that are done
 	case "error":
-		return s.exchange.bodyError(data)
+		return &Reported{data}
 	}
 	return nil
 }
 
+// Whole implements [Answer].
+func (s *responsesAnswer) Whole(body []byte) error {
+	d := decode(s.ctx, body)
+	w := d.response()
+	if err := d.End(); err != nil {
+		return malformedError("response", body, err)
+	}
+	s.final = &w
+	return nil
+}
+
+// Complete implements [Answer].
+func (s *responsesAnswer) Complete() bool { return s.text.stopped }
+
+// End implements [Answer].
+func (s *responsesAnswer) End() error {
+	a, err := s.finish()
+	if err != nil {
+		return err
+	}
+	return s.draft.complete(a)
+}
+
 // finish returns the answer. Its items are those in the last event, or else those that were done.
-func (s *responseStream) finish() (*answer, error) {
+func (s *responsesAnswer) finish() (*answer, error) {
 	if s.text.stopped {
-		a := &answer{text: s.text.sent.String(), stopped: true, cutOff: s.text.cutOff}
+		a := &answer{Reply: Reply{Text: s.text.sent.String(), Stopped: true}, cutOff: s.text.cutOff}
 		if s.final != nil {
-			a.id, a.model, a.usage = s.final.id, s.final.model, s.final.usage
+			a.ID, a.Model, a.Usage = s.final.id, s.final.model, s.final.usage
 		}
 		return a, nil
+	}
+	if s.final == nil { // the stream ended without it
+		return nil, errBrokenOff
 	}
 	if len(s.final.items) == 0 {
 		for _, place := range slices.Sorted(maps.Keys(s.items)) {
 			s.final.items = append(s.final.items, s.items[place])
 		}
-		s.final.hasOutput = true
 	}
-	a, err := s.exchange.answerOf(s.final)
+	a, err := s.final.answer()
 	if err != nil {
 		return nil, err
 	}
 	if err := s.text.flush(); err != nil {
 		return nil, err
 	}
+	if !s.hasReasoning && s.text.sent.Len() == 0 { // it came in one piece
+		if err := send(s.text.deltas.Reasoning, a.Reasoning); err != nil {
+			return nil, err
+		}
+	}
 	// Some hosts send no deltas, or not all: the caller gets the rest, up to the stop sequence.
-	unsent, ok := strings.CutPrefix(a.text, s.text.sent.String())
+	unsent, ok := strings.CutPrefix(a.Text, s.text.sent.String())
 	a.cutAt(s.draft.stops)
 	if !ok { // the text contradicts the deltas, which the caller already has
 		return a, nil
 	}
-	return a, s.text.deltas.sendText(unsent[:max(0, len(a.text)-s.text.sent.Len())])
+	return a, send(s.text.deltas.Text, unsent[:max(0, len(a.Text)-s.text.sent.Len())])
 }

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/sashabaranov/go-openai"
 
@@ -341,17 +340,17 @@ func FuzzResponses(f *testing.F) {
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data string) {
-		x := (&sender{timeout: time.Hour, maxReply: 1 << 20}).begin(t.Context(), chatCompletion)
-		defer x.close()
-		x.body = []byte(data)
-		d := &draft{names: newNames(&Request{}), ids: map[string]bool{}}
-		if a, err := x.decodeResponse(); err == nil {
-			if r, err := d.newReply(x, a); err == nil && len(r.Text)+len(r.Reasoning) > 4*len(data) {
-				t.Errorf("%d bytes became %d", len(data), len(r.Text)+len(r.Reasoning))
+		d := &draft{endpoint: Responses, names: newNames(&Request{}), ids: map[string]bool{}}
+		whole, streamed := d.newAnswer(t.Context(), Deltas{}), d.newAnswer(t.Context(), Deltas{})
+		if whole.Whole([]byte(data)) == nil && whole.End() == nil && len(d.reply.Text)+len(d.reply.Reasoning) > 4*len(data) {
+			t.Errorf("%d bytes became %d", len(data), len(d.reply.Text)+len(d.reply.Reasoning))
+		}
+		for _, event := range []string{data, `{"type":"response.completed","response":` + response("completed", "", "") + `}`} {
+			if done, err := streamed.Event("", []byte(event)); done || err != nil {
+				break
 			}
 		}
-		stream := "data: " + strings.ReplaceAll(data, "\n", "\ndata: ") + "\n\n" + completed("response.completed", response("completed", "", "")) + "\n\n"
-		a, err := x.assembleResponse(strings.NewReader(stream), d, nil)
-		check.That(t, err != nil || len(a.text) <= 4*len(data), "%d bytes became %d", len(data), len(a.text))
+		err := streamed.End()
+		check.That(t, err != nil || len(d.reply.Text) <= 4*len(data), "%d bytes became %d", len(data), len(d.reply.Text))
 	})
 }

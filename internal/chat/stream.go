@@ -1,14 +1,11 @@
 package chat
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
+	"context"
 	"errors"
-	"io"
+	"fmt"
 	"strings"
-
-	"github.com/mcpchain/mcpchain/internal/sse"
 )
 
 // Deltas holds callbacks for the pieces of a reply as they arrive. They run one at a time, on the caller's goroutine,
@@ -18,40 +15,49 @@ type Deltas struct {
 	Reasoning func(piece string) error
 }
 
-func (d *Deltas) sendText(piece string) error {
-	if d == nil || d.Text == nil || piece == "" {
+// send passes a piece, unless it is empty, to a callback, unless that is nil.
+func send(callback func(string) error, piece string) error {
+	if callback == nil || piece == "" {
 		return nil
 	}
-	return callbackError(d.Text(piece))
-}
-
-func (d *Deltas) sendReasoning(piece string) error {
-	if d == nil || d.Reasoning == nil || piece == "" {
-		return nil
+	if err := callback(piece); err != nil {
+		return &Stopped{err}
 	}
-	return callbackError(d.Reasoning(piece))
-}
-
-// Stopped is an error of the caller that ends the request.
-type Stopped struct{ Err error }
-
-func (s *Stopped) Error() string { return s.Err.Error() }
-
-func callbackError(err error) error {
-	if err == nil {
-		return nil
-	}
-	return &Stopped{err}
+	return nil
 }
 
 // textStream passes the text of a stream to the caller as it arrives, up to a stop sequence.
 type textStream struct {
-	deltas  *Deltas
+	deltas  Deltas
 	pieces  wellFormedPieces
 	filter  stopFilter
 	sent    strings.Builder
 	stopped bool // the text ended at a stop sequence
 	cutOff  int  // bytes of the reply from the stop sequence on
+}
+
+// newAnswer returns the answer to a request.
+func (d *draft) newAnswer(ctx context.Context, deltas Deltas) Answer {
+	text := textStream{deltas: deltas, filter: stopFilter{stops: d.stops}}
+	if d.endpoint == Responses {
+		return &responsesAnswer{ctx: ctx, draft: d, text: text, items: map[int]itemWire{}}
+	}
+	return &chatAnswer{
+		ctx: ctx, draft: d, text: text, thoughts: d.newThoughtFilter(),
+		calls: streamedCalls{names: d.names, byIndex: map[int]*streamedCall{}},
+	}
+}
+
+// afterEvent returns whether the text ends the answer, for the error of an event: after a stop sequence only the usage is
+// missing.
+func (s *textStream) afterEvent(d *draft, err error) (done bool, _ error) {
+	switch _, own := errors.AsType[*Stopped](err); {
+	case own || !s.stopped:
+		return false, err
+	case !d.readToEnd:
+		return false, errEnough
+	}
+	return err != nil, nil
 }
 
 // write adds a piece of the text. Text behind a stop sequence is only counted.
@@ -76,7 +82,7 @@ func (s *textStream) writeWellFormed(piece string) error {
 
 func (s *textStream) send(text string) error {
 	s.sent.WriteString(text)
-	return s.deltas.sendText(text)
+	return send(s.deltas.Text, text)
 }
 
 // flush passes on the text that was held back, at the end of the stream.
@@ -90,12 +96,11 @@ func (s *textStream) flush() error {
 	return s.send(s.filter.flush())
 }
 
-// chatStream assembles an answer from the chunks of Chat Completions.
-type chatStream struct {
-	exchange  *exchange
-	draft     *draft
-	sideLines *sideLines
-	text      textStream
+// chatAnswer reads an answer of Chat Completions. It reads an answer in one piece like a stream with one event.
+type chatAnswer struct {
+	ctx   context.Context
+	draft *draft
+	text  textStream
 
 	answer          answer
 	thoughts        thoughtFilter
@@ -104,105 +109,64 @@ type chatStream struct {
 	details         streamedDetails
 	refusal         strings.Builder
 	calls           streamedCalls
-	begun           bool // a chunk has arrived
 	hasDelta        bool // a delta had content
-	done            bool // the stream is complete
 }
 
-// assemble reads a stream to its end.
-func (x *exchange) assemble(src io.Reader, d *draft, deltas *Deltas) (*answer, error) {
-	side := &sideLines{r: x.limitReader(src)}
-	s := &chatStream{
-		exchange: x, draft: d, sideLines: side, thoughts: d.newThoughtFilter(), text: textStream{deltas: deltas, filter: stopFilter{stops: d.stops}},
-		calls: streamedCalls{names: d.names, byIndex: map[int]*streamedCall{}},
+// Event implements [Answer].
+func (s *chatAnswer) Event(kind string, data []byte) (done bool, err error) {
+	if kind == "error" {
+		return false, &Reported{data}
 	}
-	events := sse.NewReader(side, int(x.maxReply))
-	for !s.done {
-		ev, err := events.Next()
-		if err == nil {
-			err = s.add(ev)
-		} else {
-			err = s.end(err)
-		}
-		switch {
-		case err != nil && s.text.stopped:
-			s.done = true // only the usage is missing
-		case err == errNoStream:
-			x.body = side.lines
-			return x.readWhole(d, deltas, x.decodeReply)
-		case err != nil:
-			return nil, err
-		}
-	}
-	x.replyComplete = !s.text.stopped || d.readToEnd
-	return s.finish()
-}
-
-// errNoStream means that the answer came in one piece instead of a stream.
-var errNoStream = errors.New("an answer in one piece")
-
-// end ends the stream, or returns an error if the stream must not end here. err is the reader's error, nil after [DONE].
-func (s *chatStream) end(err error) error {
-	streamEnded := err == nil || err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF)
+	w, err := decode(s.ctx, data).reply()
 	switch {
-	case isTooLarge(err):
-		return s.exchange.tooLarge()
-	case s.answer.finish != "" && (streamEnded || s.exchange.mayEnd()):
-		s.done = true // some hosts omit [DONE], or its blank line, and some break off after the reply
-		return nil
-	case streamEnded && !s.begun && json.Valid(s.sideLines.lines):
-		return errNoStream
-	case s.sideLines.hasError(s.exchange.ctx):
-		return s.exchange.bodyError(s.sideLines.lines)
-	case err == nil && s.begun: // some hosts give no reason to stop
-		s.done = true
-		return nil
-	case err == nil, err == io.EOF:
-		return s.exchange.newError(CodeTruncated, "the stream ended before the model did")
+	case err != nil:
+		err = fmt.Errorf("an event of the stream is not a chunk of a chat completion: %w", err)
+	case hasError(w.error):
+		err = &Reported{data}
+	default:
+		err = s.add(&w)
 	}
-	return s.exchange.wrapError(CodeTruncated, err)
+	return s.text.afterEvent(s.draft, err)
 }
 
-// add adds an event of the stream to the answer.
-func (s *chatStream) add(ev sse.Event) error {
-	data := bytes.TrimSpace(ev.Data)
+// Whole implements [Answer].
+func (s *chatAnswer) Whole(body []byte) error {
+	w, err := decode(s.ctx, body).reply()
 	switch {
-	case ev.Type == "error":
-		return s.exchange.bodyError(data)
-	case string(data) == "[DONE]":
-		return s.end(nil)
-	case len(data) == 0:
-		return nil
+	case err != nil:
+		return malformedError("chat completion", body, err)
+	case hasError(w.error):
+		return &Reported{body}
+	case w.choice == nil:
+		return &Error{Code: CodeEmpty, Message: "the answer has no choice"}
 	}
-	w, err := decode(s.exchange.ctx, data).reply()
-	if err != nil {
-		return s.exchange.newError(CodeMalformed, "an event of the stream is not a chunk of a chat completion: "+err.Error())
+	m := &w.choice.message
+	for i := range m.calls {
+		m.calls[i].index = &i // each is a call of its own
 	}
-	if hasError(w.error) {
-		return s.exchange.bodyError(data)
+	s.answer.Details, m.details = m.details, nil
+	if m.reasoning == "" {
+		m.reasoning, m.content = s.draft.splitThought(m.content)
 	}
-	s.begun = true
-	s.addHead(&w.replyHead)
-	if w.choice == nil {
-		return nil // usage, or Azure's verdict on the prompt
-	}
-	if hasError(w.choice.error) {
-		return s.exchange.bodyError(w.choice.error)
-	}
-	return s.addChoice(w.choice)
+	return s.add(&w)
 }
 
-// addHead adds the members that any chunk may have.
-func (s *chatStream) addHead(w *replyHead) {
-	s.answer.id, s.answer.model = cmp.Or(w.id, s.answer.id), cmp.Or(w.model, s.answer.model)
+// Complete implements [Answer].
+func (s *chatAnswer) Complete() bool { return s.answer.Finish != "" || s.text.stopped }
+
+// add adds an event of a stream, or an answer in one piece.
+func (s *chatAnswer) add(w *replyWire) error {
+	s.answer.ID, s.answer.Model = cmp.Or(w.id, s.answer.ID), cmp.Or(w.model, s.answer.Model)
 	if w.usage != nil {
-		s.answer.usage = w.usage
+		s.answer.Usage = w.usage
 	}
-}
-
-// addChoice adds a piece of the answer.
-func (s *chatStream) addChoice(choice *choiceWire) error {
-	m := s.newContent(choice)
+	switch {
+	case w.choice == nil: // usage, or Azure's verdict on the prompt
+		return nil
+	case hasError(w.choice.error):
+		return &Reported{w.choice.error}
+	}
+	m := s.newContent(w.choice)
 	if s.text.stopped {
 		s.text.cutOff += m.size()
 		return nil
@@ -213,24 +177,23 @@ func (s *chatStream) addChoice(choice *choiceWire) error {
 		return err
 	}
 	s.refusal.WriteString(m.refusal)
-	if err := s.text.write(text); err != nil || s.text.stopped {
-		s.done = s.text.stopped && !s.draft.readToEnd
+	if err := s.text.write(text); err != nil {
 		return err
 	}
 	for i := range m.calls {
 		if err := s.calls.add(&m.calls[i]); err != nil {
-			return s.exchange.newError(CodeMalformed, err.Error())
+			return err
 		}
 	}
-	if choice.finish != "" {
-		s.answer.finish, s.answer.stopSequence = choice.finish, choice.stopReason
+	if w.choice.finish != "" {
+		s.answer.Finish, s.answer.stopSequence = w.choice.finish, w.choice.stopReason
 	}
 	return nil
 }
 
 // newContent returns the content that a chunk adds to the answer: its delta, or its message if it
 // has no delta. Some hosts repeat the complete message at the end.
-func (s *chatStream) newContent(choice *choiceWire) *messageWire {
+func (s *chatAnswer) newContent(choice *choiceWire) *messageWire {
 	m := &choice.message
 	switch {
 	case !choice.delta.empty():
@@ -262,30 +225,34 @@ func (s *chatStream) newContent(choice *choiceWire) *messageWire {
 }
 
 // addReasoning adds to the reasoning and passes it to the caller.
-func (s *chatStream) addReasoning(thought string) error {
+func (s *chatAnswer) addReasoning(thought string) error {
 	s.reasoning.WriteString(thought)
-	return s.text.deltas.sendReasoning(thought)
+	return send(s.text.deltas.Reasoning, thought)
 }
 
-// finish completes the answer.
-func (s *chatStream) finish() (*answer, error) {
+// End implements [Answer].
+func (s *chatAnswer) End() error {
 	thought, text := s.thoughts.flush()
 	if err := s.text.write(text); err != nil {
-		return nil, err
+		return err
 	}
 	if err := s.text.flush(); err != nil {
-		return nil, err
+		return err
 	}
 	if err := s.addReasoning(s.reasoningPieces.write(thought) + s.reasoningPieces.flush()); err != nil {
-		return nil, err
+		return err
 	}
-	s.answer.text, s.answer.stopped, s.answer.cutOff = s.text.sent.String(), s.text.stopped, s.text.cutOff
-	s.answer.reasoning, s.answer.openThought = s.reasoning.String(), s.thoughts.at == inThought
-	s.answer.refusal = wellFormed(s.refusal.String())
-	s.answer.details = s.details.list()
-	s.answer.calls = s.calls.list()
-	s.draft.splitThought(&s.answer)
-	return &s.answer, nil
+	a := &s.answer
+	a.Text, a.Stopped, a.cutOff = s.text.sent.String(), s.text.stopped, s.text.cutOff
+	a.Reasoning, a.openThought = s.reasoning.String(), s.thoughts.at == inThought
+	a.Refusal, a.ToolCalls = wellFormed(s.refusal.String()), s.calls.list()
+	if a.Details == nil {
+		a.Details = s.details.list()
+	}
+	if a.Reasoning == "" {
+		a.Reasoning, a.Text = s.draft.splitThought(a.Text)
+	}
+	return s.draft.complete(a)
 }
 
 // cutAtStop cuts a text before the stop sequence that is complete first, as a host does that looks at each token. If

@@ -39,14 +39,14 @@ func (d *draft) newThoughtFilter() thoughtFilter {
 // hasTags reports whether a thought may begin the text of a reply.
 func (d *draft) hasTags() bool { return d.endpoint == Chat && d.profile.Tags }
 
-// splitThought moves a thought without its first tag from the text of a complete answer to the reasoning: templates such
-// as those of DeepSeek-R1 write that tag into the prompt. A stream has shown the thought as text.
-func (d *draft) splitThought(a *answer) {
-	thought, rest, ended := strings.Cut(a.text, thoughtEnd)
-	if d.hasTags() && ended && a.reasoning == "" && !strings.Contains(thought, thoughtStart) &&
-		!isMention(thought, rest) && !json.Valid([]byte(a.text)) {
-		a.reasoning, a.text = thought, strings.TrimLeft(rest, blanks)
+// splitThought splits a thought without its first tag from a complete text: templates such as those of DeepSeek-R1 write
+// that tag into the prompt. A stream has shown the thought as text.
+func (d *draft) splitThought(text string) (thought, rest string) {
+	thought, rest, ended := strings.Cut(text, thoughtEnd)
+	if !d.hasTags() || !ended || strings.Contains(thought, thoughtStart) || isMention(thought, rest) || json.Valid([]byte(text)) {
+		return "", text
 	}
+	return thought, strings.TrimLeft(rest, blanks)
 }
 
 // isMention reports whether a tag between two texts is a word: in quotes, within a line behind a space, or in a block of code.
