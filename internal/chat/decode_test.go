@@ -250,7 +250,6 @@ func FuzzErrorBody(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		parseErrorBody("application/json", body)
-		parseErrorBody("text/html", body)
+		readErrorBody(body)
 	})
 }

@@ -199,7 +199,7 @@ func (x *exchange) tooLarge() *Error {
 // hostError returns the error of a failure that the host reports. The status in the body
 // counts if the response's own status is not a failure.
 func (x *exchange) hostError(status int, body []byte) *Error {
-	b := parseErrorBody(x.header.Get("Content-Type"), body)
+	b := readErrorBody(body)
 	if b.status != 0 && status < 400 {
 		status = b.status
 	}

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"regexp"
 	"strconv"
 	"strings"
@@ -28,84 +27,59 @@ type errorBody struct {
 	status  int // HTTP status in the body, or 0
 }
 
-// errorWire has the members of an error that some host sends.
-type errorWire struct {
-	Error   json.RawMessage `json:"error"`
-	Detail  json.RawMessage `json:"detail"`
-	Message json.RawMessage `json:"message"` // text, or a list of texts
-	Code    scalar          `json:"code"`
-	Type    scalar          `json:"type"`
-	Status  scalar          `json:"status"`
-	Inner   struct {
-		Code scalar `json:"code"`
-	} `json:"innererror"`
-	Metadata struct {
-		Raw json.RawMessage `json:"raw"`
-	} `json:"metadata"`
-}
-
-// scalar is a string, or the text of a number; "" for another value.
-type scalar string
-
-// UnmarshalJSON never fails.
-func (s *scalar) UnmarshalJSON(raw []byte) error {
-	*s = scalar(decodeScalar(raw))
-	return nil
-}
-
-func parseErrorBody(contentType string, body []byte) errorBody {
+// readErrorBody reads the body of a failed request.
+func readErrorBody(body []byte) errorBody {
 	body = bytes.TrimSpace(body[:min(len(body), maxErrorBody)])
-	if len(body) == 0 {
-		return errorBody{}
+	if b, ok := readError(body, 4); ok {
+		return b
 	}
-	if w, ok := decodeError(body); ok {
-		return w.read(3)
-	}
-	return errorBody{message: plainText(contentType, body)}
+	return errorBody{message: plainText(body)}
 }
 
-// decodeError reads an object, or the first one of a list. It returns false for other JSON.
-func decodeError(body []byte) (w errorWire, ok bool) {
-	var list []json.RawMessage
-	if json.Unmarshal(body, &list) == nil && len(list) > 0 {
-		body = list[0]
+// readError reads an object, or the first one of a list. It returns false for another text. depth bounds errors inside
+// errors.
+func readError(raw []byte, depth int) (out errorBody, ok bool) {
+	if depth == 0 || !json.Valid(raw) {
+		return out, false
 	}
-	err := json.Unmarshal(body, &w)
-	_, otherKind := errors.AsType[*json.UnmarshalTypeError](err) // of a member; the others are read
-	return w, err == nil || otherKind && jsonrpc.IsObject(body)
-}
-
-// read returns the information in a failure. depth bounds errors inside errors.
-func (w *errorWire) read(depth int) errorBody {
-	if len(w.Error) > 0 && string(w.Error) != "null" && depth > 0 {
-		if text, ok := decodeString(w.Error); ok {
-			return errorBody{message: wellFormed(text)}
-		}
-		if inner, ok := decodeError(w.Error); ok {
-			return inner.read(depth - 1)
-		}
+	for first := range elements(raw) {
+		raw = first
+		break
 	}
-	out := errorBody{message: wellFormed(decode(context.Background(), w.Message).text()), code: string(w.Code)}
+	if !jsonrpc.IsObject(raw) {
+		return out, false
+	}
+	inner := jsonrpc.Lookup(raw, "error")
+	if text, ok := decodeString(inner); ok {
+		return errorBody{message: wellFormed(text)}, true
+	}
+	if out, ok := readError(inner, depth-1); ok {
+		return out, true
+	}
+	word := func(path ...string) string { return decodeScalar(jsonrpc.Lookup(raw, path...)) }
+	message := jsonrpc.Lookup(raw, "message")
+	if message == nil {
+		message = jsonrpc.Lookup(raw, "Message") // AWS
+	}
+	out.message = cmp.Or(wellFormed(decode(context.Background(), message).text()), detailText(jsonrpc.Lookup(raw, "detail")))
+	out.code = word("code")
 	if status, err := strconv.Atoi(out.code); err == nil {
 		out.code = ""
 		if status >= 400 && status < 600 {
 			out.status = status
 		}
 	}
-	out.code = cmp.Or(out.code, string(w.Type), string(w.Status), string(w.Inner.Code))
-	if out.message == "" {
-		out.message = detailText(w.Detail)
-	}
-	if raw := w.Metadata.Raw; len(raw) > 0 && depth > 0 {
-		text, _ := decodeString(raw)
-		upstream := errorBody{message: wellFormed(text)}
-		if inner, ok := decodeError([]byte(cmp.Or(text, string(raw)))); ok {
-			upstream = inner.read(depth - 1)
+	out.code = cmp.Or(out.code, word("type"), word("status"), word("innererror", "code"))
+	if upstream := jsonrpc.Lookup(raw, "metadata", "raw"); upstream != nil {
+		text, _ := decodeString(upstream)
+		b, ok := readError([]byte(cmp.Or(text, string(upstream))), depth-1)
+		if !ok {
+			b.message = wellFormed(text)
 		}
-		out.message = strings.TrimSuffix(out.message+": "+upstream.message, ": ")
-		out.code = cmp.Or(out.code, upstream.code)
+		out.message = strings.TrimSuffix(out.message+": "+b.message, ": ")
+		out.code = cmp.Or(out.code, b.code)
 	}
-	return out
+	return out, true
 }
 
 // detailText reads FastAPI's list of mistakes.
@@ -137,9 +111,9 @@ func detailText(raw json.RawMessage) string {
 var titleElement = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)
 
 // plainText returns a body that is not JSON on one line; for HTML, only the title.
-func plainText(contentType string, body []byte) string {
+func plainText(body []byte) string {
 	body = bytes.TrimSpace(body[:min(len(body), maxErrorBody)])
-	if strings.HasPrefix(contentType, "text/html") || bytes.HasPrefix(body, []byte("<")) {
+	if bytes.HasPrefix(body, []byte("<")) {
 		title := titleElement.FindSubmatch(body)
 		if title == nil {
 			return "a page of HTML"

@@ -79,7 +79,7 @@ func (a *answer) size() int {
 func malformedError(want string, body []byte, err error) error {
 	reason := err.Error()
 	if !json.Valid(body) {
-		reason = cmp.Or(plainText("", body), "it is empty")
+		reason = cmp.Or(plainText(body), "it is empty")
 	}
 	return fmt.Errorf("the answer is not a %s: %s", want, reason)
 }

@@ -54,7 +54,8 @@ func unquote(data []byte) string {
 			return string(out)
 		}
 		if after[0] != 'u' {
-			out, rest = append(out, unescape(after[0])), after[1:]
+			plain := strings.IndexByte(`"\/bfnrt`, after[0]) // a valid string has no others
+			out, rest = append(out, "\"\\/\b\f\n\r\t"[plain]), after[1:]
 			continue
 		}
 		r := hexRune(after[1:])
@@ -71,23 +72,6 @@ func unquote(data []byte) string {
 			out = utf8.AppendRune(out, r)
 		}
 	}
-}
-
-// unescape returns the character of a two-character escape.
-func unescape(c byte) byte {
-	switch c {
-	case 'b':
-		return '\b'
-	case 'f':
-		return '\f'
-	case 'n':
-		return '\n'
-	case 'r':
-		return '\r'
-	case 't':
-		return '\t'
-	}
-	return c
 }
 
 // hexRune reads four hexadecimal digits.
