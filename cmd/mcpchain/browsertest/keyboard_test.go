@@ -147,11 +147,10 @@ func (w *person) clickAt(selector string) {
 	w.do(chromedp.MouseClickXY(at[0], at[1]))
 }
 
-const secret = "my password is hunter2"
-
 // TestViewTakesTheKeyboard has a view call focus() while a person writes: the page takes the focus back, and closes the
 // view. Without the rule the view reads all of it, so the test shows that the attack works in this browser.
 func TestViewTakesTheKeyboard(t *testing.T) {
+	const secret = "my password is hunter2"
 	p := start(t, serving(t, "greedy", newServer("greedy").view("cat", greedy))...)
 	show := func(w *person) {
 		w.allow("call cat {}")
@@ -186,7 +185,7 @@ func TestViewTakesTheKeyboard(t *testing.T) {
 
 // TestViewGetsTheKeyboard gives a view the keyboard by the pointer and by Tab, and takes it back for a field of the page.
 func TestViewGetsTheKeyboard(t *testing.T) {
-	ada := visit(t, start(t), "Ada") // not beside other tests, whose new windows would take the focus
+	ada := enter(t)
 	ada.ask(`call visitors {"day":"Friday"}`)
 	ada.sees("Visitors on Friday")
 	ada.focused("#question")
@@ -199,7 +198,8 @@ func TestViewGetsTheKeyboard(t *testing.T) {
 	ada.press("mine")
 	ada.await("document.querySelector('#question').value === 'mine' && !document.querySelector('.view .shield').hidden")
 	ada.walk("Close", chromedp.ModifierShift)
-	ada.press(kb.Tab) // into the view, whose first field is next
+	ada.inView(day, "setTimeout(() => { for (const end = performance.now() + 1000; performance.now() < end;); }, 50)")
+	ada.press(kb.Tab) // into the view, whose first field is next, while it is busy
 	ada.inView(day + " && document.hasFocus()")
 	ada.press(kb.Tab)
 	ada.await("document.querySelector('.view iframe') !== null && document.querySelector('#trouble').hidden")

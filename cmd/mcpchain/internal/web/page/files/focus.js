@@ -4,7 +4,8 @@ const most = 3; // thefts, of which the last one closes the view
 const views = new Map(); // {shield, stolen, thefts, pressed} by frame
 let holder; // the frame that has the keyboard by the person's will
 let last; // the element of the page that had it before
-let tab = 0, over; // when Tab was pressed, and the frame below the pointer
+let tab = false; // Tab was pressed, and nothing in the page got the focus: a view may get it as late as its process runs
+let over; // the frame below the pointer
 
 const isField = (n) => Boolean(n?.matches?.("input, textarea, select"));
 const hovers = matchMedia("(hover: hover)");
@@ -39,14 +40,14 @@ function check() {
   const frame = document.activeElement, view = views.get(frame);
   if (!view) {
     holder = undefined;
+    if (!document.hasFocus()) tab = false; // it led out of the page
     arm();
     return;
   }
   if (frame === holder) return;
-  if (view.pressed || performance.now() - tab < 500 || over === frame && view.shield.hidden) {
+  if (view.pressed || tab || over === frame && view.shield.hidden) {
     holder = frame;
-    view.pressed = false;
-    tab = 0;
+    view.pressed = tab = false;
     arm();
     return;
   }
@@ -61,8 +62,8 @@ function check() {
 addEventListener("blur", () => { setTimeout(check); });
 addEventListener("focusin", (e) => {
   if (views.has(e.target)) return;
-  [holder, last, tab] = [undefined, e.target, 0];
+  [holder, last, tab] = [undefined, e.target, false];
   arm();
 }, true);
-addEventListener("keydown", (e) => { tab = e.key === "Tab" ? performance.now() : 0; }, true);
+addEventListener("keydown", (e) => { tab = e.key === "Tab"; }, true);
 setInterval(() => { if (views.size > 0) check(); }, 200); // from another view, and while the window is not in front
