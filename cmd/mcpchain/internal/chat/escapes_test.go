@@ -173,21 +173,11 @@ func control(text string) int {
 
 // strangeSession opens a conversation with a model and the server box.
 func strangeSession(ctx context.Context, s screen.Screen, interrupts *talk.Interrupts, endpoint string, server mcpclient.Transport) (*talk.Session, error) {
-	model, err := talk.OpenModel(ctx, models.Model{BaseURL: endpoint, Name: "m"}, "", s)
-	if err != nil {
-		return nil, err
-	}
-	failures := &person.Failures{}
-	who := person.New(s, false, nil, failures)
-	lent, err := model.Sampler(who, nil)
-	if err != nil {
-		return nil, err
-	}
-	servers := &talk.Servers{Good: []adapter.Server{{Name: "box", Transport: server}}}
-	if err := servers.Configure(who, lent, s, mcpclient.Timeouts{}); err != nil {
-		return nil, err
-	}
-	return talk.Open(ctx, talk.Config{Screen: s, Interrupts: interrupts, Person: who, Failures: failures, Model: model, Servers: servers, Store: record.NewMemory()})
+	return talk.Open(ctx, talk.Config{
+		Screen: s, Interrupts: interrupts, Person: person.New(s, false, nil), Store: record.NewMemory(),
+		Models:  &models.Flags{Model: models.Model{BaseURL: endpoint, Name: "m"}},
+		Servers: &talk.Servers{Good: []adapter.Server{{Name: "box", Transport: server}}},
+	})
 }
 
 // No escape sequence of the person, a server or a model reaches the screen, and none that is typed

@@ -61,58 +61,29 @@ func chat(o *options) (err error) {
 }
 
 // converse creates what a conversation needs, and holds it until its end.
-func (o *options) converse(ctx context.Context, ui screen.Screen, interrupts *talk.Interrupts) error {
+func (o *options) converse(ctx context.Context, ui screen.Screen, interrupts *talk.Interrupts) (err error) {
 	servers, answers, err := o.servers(ctx, ui)
 	if err != nil {
 		return cmp.Or(context.Cause(ctx), err)
 	}
-	model, err := talk.OpenModel(ctx, o.model.Model, o.model.Hint, ui)
-	if err != nil {
-		return err
-	}
-	defer model.Close()
-	failures := &person.Failures{}
-	folder, _ := os.Getwd() // "" if it is unknown
-	return o.talk(ctx, talk.Config{
-		Screen:         ui,
-		Interrupts:     interrupts,
-		Person:         person.New(ui, o.yes, answers, failures),
-		Failures:       failures,
-		Model:          model,
-		Models:         o.model.File,
-		Prices:         o.model.Prices,
-		Servers:        servers,
-		NoInstructions: o.noInstructions,
-		Continue:       o.resume,
-		Folder:         folder,
-		Media:          mediaFolder(ui),
-	})
-}
-
-// talk opens the store, prepares the servers and holds the conversation.
-func (o *options) talk(ctx context.Context, c talk.Config) (err error) {
-	lent, err := c.Model.Sampler(c.Person, c.Prices)
-	if err != nil {
-		return err
-	}
-	o.setPlaces(c.Servers, c.Screen)
-	store, closeStore, err := o.openStore(ctx, c.Screen)
+	store, closeStore, err := o.openStore(ctx, ui)
 	if err != nil {
 		return cmp.Or(context.Cause(ctx), err)
 	}
 	defer func() { err = cmp.Or(err, closeStore()) }()
-	c.Store = store
-	c.Servers.Authorize(c.Person, c.Screen)
-	defer c.Servers.Close()
-	timeouts := mcpclient.Timeouts{
-		Idle:           o.timeouts.Idle,
-		Call:           o.timeouts.Call,
-		URLElicitation: -1, // the person waits for pages
-	}
-	if err := c.Servers.Configure(c.Person, lent, c.Screen, timeouts); err != nil {
-		return err
-	}
-	session, err := talk.Open(ctx, c)
+	folder, _ := os.Getwd() // "" if it is unknown
+	session, err := talk.Open(ctx, talk.Config{
+		Screen:         ui,
+		Interrupts:     interrupts,
+		Person:         person.New(ui, o.yes, answers),
+		Models:         o.model,
+		Servers:        servers,
+		NoInstructions: o.noInstructions,
+		Store:          store,
+		Continue:       o.resume,
+		Folder:         folder,
+		Media:          mediaFolder(ui),
+	})
 	if err != nil {
 		return err
 	}
@@ -129,14 +100,6 @@ const startPatience = 2 * time.Second
 
 // isInteractive reports whether a person has a conversation of several turns.
 func (o *options) isInteractive(ui screen.Screen) bool { return ui.Attended() && !o.oneShot }
-
-// setPlaces sets where servers keep decisions and lists, and how long the start waits for them.
-func (o *options) setPlaces(servers *talk.Servers, ui screen.Screen) {
-	servers.Decisions, servers.Lists = place("approvals"), place("tools")
-	if o.isInteractive(ui) {
-		servers.Patience = startPatience
-	}
-}
 
 // openStore opens the store for conversations. Those of scripts end with the program. The caller
 // must call closeStore.
@@ -196,6 +159,15 @@ func (o *options) servers(
 		return nil, nil, err
 	}
 	servers.ConnectTimeout = o.timeouts.Connect
+	servers.Timeouts = mcpclient.Timeouts{
+		Idle:           o.timeouts.Idle,
+		Call:           o.timeouts.Call,
+		URLElicitation: -1, // the person waits for pages
+	}
+	servers.Decisions, servers.Lists = place("approvals"), place("tools")
+	if o.isInteractive(ui) {
+		servers.Patience = startPatience
+	}
 	if err := o.revisions.Apply(servers.Good); err != nil {
 		return nil, nil, wrong(err.Error())
 	}

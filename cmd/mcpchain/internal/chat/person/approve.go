@@ -30,7 +30,7 @@ func (p *Person) Approve(ctx context.Context, a *approval.Request) (approval.Dec
 	case p.yes:
 		return approval.Decision{Allow: true}, nil
 	case !p.screen.Attended():
-		p.failures.Denied.Add(1)
+		p.Failures.Denied.Add(1)
 		p.screen.Note(screen.Warn, "denied %s: tool call %s: %s",
 			a.Server, hosttext.Line(a.Definition.Name, 200), noTerminal)
 		return approval.Decision{Reason: noTerminal}, nil

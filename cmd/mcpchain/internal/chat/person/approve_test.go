@@ -16,7 +16,7 @@ import (
 	"github.com/mcpchain/mcpchain/sampling"
 )
 
-func newPerson(s *typist.Screen) *Person { return New(s, false, nil, &Failures{}) }
+func newPerson(s *typist.Screen) *Person { return New(s, false, nil) }
 
 func inTurn(t *testing.T) context.Context { return InTurn(t.Context()) }
 

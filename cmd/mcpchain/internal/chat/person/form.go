@@ -158,7 +158,7 @@ func (f *form) unattended() *mcp.ElicitResult {
 // because the server needed an answer.
 func (f *form) reportDeclined(errs []error) {
 	f.person.screen.Note(screen.Warn, "declined %s: %s", f.Server, hosttext.Line(f.Message, 200))
-	f.person.failures.Declined.Add(1)
+	f.person.Failures.Declined.Add(1)
 	if len(f.person.answers[f.Server]) == 0 {
 		f.person.screen.Note(screen.Warn, "  there is no terminal to ask on; "+
 			"give -answer %s/key=value for the fields %s", f.Server, f.given.Names())

@@ -31,7 +31,7 @@ func tableOf(t *testing.T, s *typist.Screen, given answers.Answers) *form {
 	t.Helper()
 	params := &mcp.ElicitParams{Mode: "form", Message: "When?", RequestedSchema: json.RawMessage(tableForm)}
 	fields := check.Value(forms.Fields(params))(t)
-	return newForm(New(s, false, map[string]answers.Answers{"demo": given}, &Failures{}), "demo", "When?", fields)
+	return newForm(New(s, false, map[string]answers.Answers{"demo": given}), "demo", "When?", fields)
 }
 
 func fill(t *testing.T, f *form) (*mcp.ElicitResult, error) {
@@ -140,7 +140,7 @@ func TestUnattendedForm(t *testing.T) {
 			f := tableOf(t, s, tt.given)
 			check.Same(t, "", f.unattended(), tt.want)
 			s.Check(t, tt.shown)
-			check.Equal(t, "a failure of the run", f.person.failures.Declined.Load() > 0, tt.want.Action == "decline")
+			check.Equal(t, "a failure of the run", f.person.Failures.Declined.Load() > 0, tt.want.Action == "decline")
 		})
 	}
 }
@@ -224,7 +224,7 @@ func TestMessageNamesNoFile(t *testing.T) {
 		"see \ufffd@a": "see \ufffd" + `\@a`, "see @@a": `see \@@a`, "ask x@example.io": "ask x@example.io",
 	} {
 		s := &suggested{Screen: typist.New(t, "y")}
-		check.Must(t, New(s, false, nil, &Failures{}).TakeMessage(t.Context(), "maps", text))
+		check.Must(t, New(s, false, nil).TakeMessage(t.Context(), "maps", text))
 		want = viewframe.Attribution("maps") + want
 		check.That(t, s.line == want, "%q: got %q, want %q", text, s.line, want)
 	}

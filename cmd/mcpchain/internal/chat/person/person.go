@@ -22,7 +22,7 @@ type Person struct {
 	screen   screen.Screen
 	yes      bool                       // allow tool calls and sampling
 	answers  map[string]answers.Answers // by server
-	failures *Failures
+	Failures Failures                   // that the exit status of a script reports
 
 	mu    sync.Mutex         // guards the fields below
 	tools map[toolKey]string // fingerprints of tools that are always allowed
@@ -31,14 +31,13 @@ type Person struct {
 
 // New returns the person at a screen. yes allows all tool calls and all use of the model. answers
 // are prepared values for forms, by server.
-func New(s screen.Screen, yes bool, answers map[string]answers.Answers, failures *Failures) *Person {
+func New(s screen.Screen, yes bool, answers map[string]answers.Answers) *Person {
 	return &Person{
-		screen:   s,
-		yes:      yes,
-		answers:  answers,
-		failures: failures,
-		tools:    map[toolKey]string{},
-		lends:    map[string]bool{},
+		screen:  s,
+		yes:     yes,
+		answers: answers,
+		tools:   map[toolKey]string{},
+		lends:   map[string]bool{},
 	}
 }
 

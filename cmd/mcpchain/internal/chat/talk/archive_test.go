@@ -113,7 +113,7 @@ func (s *full) Create(ctx context.Context, by record.Holder, head run.Head, reco
 func TestTurnThatCannotBegin(t *testing.T) {
 	store := &full{Store: record.NewMemory(), full: true}
 	model := agenttest.Play(agenttest.Say("fine"))
-	s := newSession(Config{Screen: typist.New(t), Store: store, Model: &Model{}, Failures: &person.Failures{}})
+	s := newSession(Config{Screen: typist.New(t), Store: store, Person: &person.Person{}, Servers: &Servers{}})
 	s.conversation.agent = check.Value(agent.New(model, &agent.Options{Name: agentName, Durable: agent.Durable{Store: store}}))(t)
 	s.conversation.branch([]run.Message{run.Text(run.RoleUser, "first"), run.Text(run.RoleAssistant, "yes")})
 	check.Is(t, s.askModel(t.Context(), run.Text(run.RoleUser, "second")), ErrReported)

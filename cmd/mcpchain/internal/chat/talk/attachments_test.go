@@ -27,7 +27,7 @@ func attachmentsOf(t *testing.T, s *typist.Screen) *attachments {
 	t.Helper()
 	tools := check.Value(adapter.Open(t.Context(), nil, nil))(t)
 	t.Cleanup(func() { tools.Close() })
-	return &attachments{screen: s, offers: &offers{connections: &connections{toolset: tools}}}
+	return &attachments{screen: s, offers: &offers{all: &Servers{toolset: tools}}}
 }
 
 // Mentioned files become part of the question, within bounds.

@@ -7,120 +7,149 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync/atomic"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/adapter/profile"
-	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/person"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/reason"
 	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
-
-// connections are the connections of a conversation to its servers.
-type connections struct {
-	configured *Servers
-	screen     screen.Screen
-	failures   *person.Failures
-	makeAgent  func(context.Context) error // with what the servers offer the model now
-	toolset    *adapter.Toolset
-	joined     atomic.Bool // a server was added since the agent was made, other than at the person's request
-}
 
 // connect connects to the servers, and reports those that cannot be used. It asks the person to
 // sign in where a server requires that.
-func (c *connections) connect(ctx context.Context) error {
-	if names := serverNames(c.configured.Good); len(names) > 0 {
-		c.screen.Progress("connecting to %s …", strings.Join(names, ", "))
+func (l *Servers) connect(ctx context.Context) error {
+	if names := serverNames(l.Good); len(names) > 0 {
+		l.screen.Progress("connecting to %s …", strings.Join(names, ", "))
 	}
 	options := &adapter.Options{
-		Policy:   adapter.Policy{Start: adapter.StartAvailable, ConnectTimeout: c.configured.ConnectTimeout},
-		OpenWait: c.configured.Patience,
-		ListDir:  c.configured.Lists,
-		OnChange: c.onChange,
+		Policy:   adapter.Policy{Start: adapter.StartAvailable, ConnectTimeout: l.ConnectTimeout},
+		OpenWait: l.Patience,
+		ListDir:  l.Lists,
+		OnChange: l.onChange,
 	}
-	if c.configured.Decisions != "" {
-		options.Decisions = approval.NewFiles(c.configured.Decisions)
+	if l.Decisions != "" {
+		options.Decisions = approval.NewFiles(l.Decisions)
 	}
-	toolset, err := adapter.Open(ctx, c.configured.Good, options)
+	toolset, err := adapter.Open(ctx, l.Good, options)
 	if err != nil {
-		c.screen.End()
+		l.screen.End()
 		return err
 	}
-	c.toolset = toolset
-	if err := c.signInAtStart(ctx); err != nil {
-		c.toolset.Close()
+	l.toolset = toolset
+	if err := l.signInAtStart(ctx); err != nil {
 		return err
 	}
-	c.report(slices.Concat(c.configured.Wrong, c.statuses()))
+	l.report(slices.Concat(l.Wrong, toolset.Servers()))
 	if len(toolset.Catalog(profile.Plain).Tools()) == 0 {
-		c.screen.Note(screen.Warn, "there are no tools; the model answers alone")
+		l.screen.Note(screen.Warn, "there are no tools; the model answers alone")
 	}
 	return nil
 }
 
 // report tells the person the state of servers, and what is left out. If no server is reached, each of them counts as a
 // failure.
-func (c *connections) report(servers []adapter.ServerStatus) {
-	ui := c.screen
+func (l *Servers) report(servers []adapter.ServerStatus) {
 	reached := 0
 	for _, server := range servers {
-		if errors.Is(server.Err, adapter.ErrConnecting) {
-			ui.Note(screen.Faint, "server %s: is still being connected to, and joins when it is ready", server.Name)
+		switch {
+		case errors.Is(server.Err, adapter.ErrConnecting):
+			l.screen.Note(screen.Faint, "server %s: is still being connected to, and joins when it is ready", server.Name)
 			reached++
 			continue
-		}
-		if server.Err != nil {
-			ui.Note(screen.Fail, "left out: %v", c.configured.explain(&server))
+		case server.Err != nil:
+			l.screen.Note(screen.Fail, "left out: %v", l.explain(&server))
 			continue
 		}
 		reached++
-		ui.Note(screen.Faint, "server %s: %s, %s",
-			server.Name, cli.Plural(len(server.Tools), "tool"), revisionOf(server))
+		l.screen.Note(screen.Faint, "server %s: %s, %s",
+			server.Name, cli.Plural(len(server.Tools), "tool"), revisionOf(&server))
 		for _, tool := range slices.Sorted(maps.Keys(server.Skipped)) {
-			ui.Note(screen.Warn, "left out: tool %s of server %s: %v",
+			l.screen.Note(screen.Warn, "left out: tool %s of server %s: %v",
 				hosttext.Line(tool, 100), server.Name, server.Skipped[tool])
 		}
 		for _, name := range server.Unmatched {
 			err := fmt.Errorf("has no tool %q, which the file allows or leaves out", name)
-			ui.Note(screen.Warn, "%v", c.configured.explain(&adapter.ServerStatus{Name: server.Name, Err: err}))
+			l.screen.Note(screen.Warn, "%v", l.explain(&adapter.ServerStatus{Name: server.Name, Err: err}))
 		}
 	}
 	if reached == 0 {
-		c.failures.Unreachable.Store(int64(len(servers)))
+		l.person.Failures.Unreachable.Store(int64(len(servers)))
 	}
 }
 
-// statuses returns the servers that are or were connected.
-func (c *connections) statuses() []adapter.ServerStatus { return c.toolset.Servers() }
+// status returns the state of a server that is or was connected, nil if there is no such server.
+func (l *Servers) status(name string) *adapter.ServerStatus {
+	open := l.toolset.Servers()
+	if i := slices.IndexFunc(open, func(o adapter.ServerStatus) bool { return o.Name == name }); i >= 0 {
+		return &open[i]
+	}
+	return nil
+}
+
+// revisionOf describes the protocol revision of a server, if it is connected.
+func revisionOf(s *adapter.ServerStatus) string {
+	if s.Client == nil {
+		return "connected to by its first call"
+	}
+	return "protocol revision " + s.Client.Server().Revision
+}
+
+// onRestart tells the person when a server is lost and when it is back, but not about further failures between.
+func (l *Servers) onRestart(server string) func(attempt int, why error) {
+	return func(_ int, why error) {
+		wasLost := l.lostReason(server) != nil
+		if _, died := errors.AsType[*transport.ProcessError](why); died {
+			why = reason.Server{}.Explain(why) // without the server: its advice is for the first start
+		}
+		switch {
+		case why == nil:
+			l.lost.Delete(server)
+			l.screen.Note(screen.Faint, "the server %s is back", server)
+			return
+		case !wasLost:
+			l.screen.Note(screen.Fail, "lost the server %s, and start it again: %v", server, why)
+		}
+		l.lost.Store(server, why)
+	}
+}
+
+// lostReason returns why a server is lost, nil if it is not.
+func (l *Servers) lostReason(server string) error {
+	why, _ := l.lost.Load(server)
+	err, _ := why.(error)
+	return err
+}
 
 // onChange tells the person about a change of a server, except about restarts, see onRestart.
-func (c *connections) onChange(e adapter.Event) {
+func (l *Servers) onChange(e adapter.Event) {
 	switch e.Kind {
 	case adapter.RevisionChanged:
-		c.screen.Note(screen.Faint, "the server %s asks in a way of an older revision of the protocol: "+
+		l.screen.Note(screen.Faint, "the server %s asks in a way of an older revision of the protocol: "+
 			"it is connected with %s from now on", e.Server, mcp.Revision20251125)
 	case adapter.ServerLost:
-		c.screen.Note(screen.Fail, "the server %s is given up for now: %v; "+
+		l.screen.Note(screen.Fail, "the server %s is given up for now: %v; "+
 			"it is tried again from time to time, and by /servers restart %s", e.Server, errors.Unwrap(e.Err), e.Server)
 	case adapter.ServerAdded:
-		c.configured.health.set(e.Server, nil)
-		if !c.configured.health.isConnecting(e.Server) { // else the command says so
-			c.joined.Store(true)
-			c.screen.Note(screen.Faint, "the server %s is there now; the next question can use its tools", e.Server)
+		l.lost.Delete(e.Server)
+		if _, asked := l.connecting.Load(e.Server); !asked { // else the command says so
+			l.joined.Store(true)
+			l.screen.Note(screen.Faint, "the server %s is there now; the next question can use its tools", e.Server)
 		}
 	}
 }
 
 // add connects to a server, also to one that is configured to be connected by its first call.
-func (c *connections) add(ctx context.Context, server adapter.Server) error {
-	defer c.configured.health.beginConnect(server.Name)()
-	err := c.toolset.Add(ctx, server)
+func (l *Servers) add(ctx context.Context, server *adapter.Server) error {
+	l.connecting.Store(server.Name, true)
+	defer l.connecting.Delete(server.Name)
+	err := l.toolset.Add(ctx, *server)
 	if err == nil && server.Policy.Start == adapter.StartLazy {
-		err = c.toolset.Refresh(ctx, server.Name) // connects
+		err = l.toolset.Refresh(ctx, server.Name) // connects
 	}
 	if err == nil {
 		return nil
@@ -128,25 +157,23 @@ func (c *connections) add(ctx context.Context, server adapter.Server) error {
 	if inner := errors.Unwrap(err); inner != nil {
 		err = inner // without the text of Toolset.Add, which is for programmers
 	}
-	return c.configured.explain(&adapter.ServerStatus{Name: server.Name, Err: err})
+	return l.explain(&adapter.ServerStatus{Name: server.Name, Err: err})
 }
 
 // afterConnect gives the model the instructions and skills of a server that was connected during
 // the conversation. prefix begins the note about the server.
-func (c *connections) afterConnect(ctx context.Context, name, prefix string) error {
-	for _, open := range c.statuses() {
-		if open.Name == name && open.Err == nil {
-			c.screen.Note(screen.Faint, "%s %s: %s, %s",
-				prefix, name, cli.Plural(len(open.Tools), "tool"), revisionOf(open))
-		}
+func (l *Servers) afterConnect(ctx context.Context, name, prefix string) error {
+	if open := l.status(name); open != nil && open.Err == nil {
+		l.screen.Note(screen.Faint, "%s %s: %s, %s",
+			prefix, name, cli.Plural(len(open.Tools), "tool"), revisionOf(open))
 	}
-	return c.makeAgent(ctx)
+	return l.makeAgent(ctx)
 }
 
 // clients returns the clients of the connected servers by name.
-func (c *connections) clients() map[string]*mcpclient.Client {
+func (l *Servers) clients() map[string]*mcpclient.Client {
 	clients := map[string]*mcpclient.Client{}
-	for _, server := range c.statuses() {
+	for _, server := range l.toolset.Servers() {
 		if server.Err == nil && server.Ended == nil && server.Client != nil {
 			clients[server.Name] = server.Client
 		}

@@ -17,15 +17,13 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
 	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/internal/cost"
-	"github.com/mcpchain/mcpchain/price"
 )
 
 // conversation is the current conversation. It is stored as one run with many inputs.
 type conversation struct {
 	screen  screen.Screen
 	archive *archive
-	model   *Model
-	prices  *price.Table
+	model   *chosenModel
 	agent   *agent.Agent
 
 	name    string        // in the store
@@ -132,8 +130,8 @@ func (c *conversation) showUsage(ctx context.Context, _ string) error {
 	}
 	c.screen.List(screen.Plain, "the last turn:    %s", formatSpent(turn, c.turnUnfinished))
 	c.screen.List(screen.Plain, "the conversation: %s", formatSpent(sum, c.totalUnfinished))
-	if _, known := cost.PriceOf(c.prices, c.model.Name()); !known && c.model.url() != "" {
-		c.screen.List(screen.Faint, "the price of %s is not known; -prices names a file with prices", c.model.Name())
+	if _, known := cost.PriceOf(c.model.flags.Prices, c.model.name()); !known && c.model.url() != "" {
+		c.screen.List(screen.Faint, "the price of %s is not known; -prices names a file with prices", c.model.name())
 	}
 	return nil
 }

@@ -26,9 +26,9 @@ const (
 // instructions are what the model gets from servers before it is asked anything: their
 // instructions and skills.
 type instructions struct {
-	screen      screen.Screen
-	connections *connections
-	withheld    bool
+	screen   screen.Screen
+	servers  *Servers
+	withheld bool
 
 	shown  map[string]string // instructions that the person has seen, by server
 	skills []skillInfo
@@ -41,7 +41,7 @@ func (i *instructions) systemPrompt() string {
 	var b strings.Builder
 	b.WriteString("You are a helpful assistant. Use the tools when they help, and say what they told you.")
 	remaining := maxAllInstructions
-	for _, server := range i.connections.statuses() {
+	for _, server := range i.servers.toolset.Servers() {
 		if server.Client == nil || server.Ended != nil || i.withheld {
 			continue
 		}
@@ -95,7 +95,7 @@ func (i *instructions) openSkills(ctx context.Context) (*skillset.Set, error) {
 	if i.withheld {
 		return nil, nil
 	}
-	clients := i.connections.clients()
+	clients := i.servers.clients()
 	var found []skillInfo
 	note := func(server string, skill *skills.Skill) bool {
 		found = append(found, skillInfo{server, skill.Name, skill.Description})

@@ -15,9 +15,9 @@ import (
 )
 
 // manage is the command /servers.
-func (c *connections) manage(ctx context.Context, argument string) error {
+func (l *Servers) manage(ctx context.Context, argument string) error {
 	if argument == "" {
-		c.list()
+		l.list()
 		return nil
 	}
 	word, name, _ := strings.Cut(argument, " ")
@@ -25,36 +25,36 @@ func (c *connections) manage(ctx context.Context, argument string) error {
 		return errors.New("usage: /servers, or /servers restart NAME")
 	}
 	name = strings.TrimSpace(name)
-	if name == "" && len(c.configured.Good) == 1 {
-		name = c.configured.Good[0].Name
+	if name == "" && len(l.Good) == 1 {
+		name = l.Good[0].Name
 	}
-	return c.restart(ctx, name)
+	return l.restart(ctx, name)
 }
 
 // list lists the servers with their states and addresses.
-func (c *connections) list() {
-	for _, server := range c.allStatuses() {
-		style, state := c.describe(&server)
-		c.screen.List(style, "%s (%s): %s", server.Name, c.configured.describeAddress(server.Name), hosttext.Line(state, 500))
+func (l *Servers) list() {
+	for _, server := range l.allStatuses() {
+		style, state := l.describe(&server)
+		l.screen.List(style, "%s (%s): %s", server.Name, l.describeAddress(server.Name), hosttext.Line(state, 500))
 	}
-	if len(c.configured.Names()) == 0 {
-		c.screen.List(screen.Faint, "there are no servers")
+	if len(l.Names()) == 0 {
+		l.screen.List(screen.Faint, "there are no servers")
 	}
 }
 
 // describe returns the state of a server for the list, and the style of its line.
-func (c *connections) describe(server *adapter.ServerStatus) (style screen.Style, state string) {
-	switch down := c.configured.health.reason(server.Name); {
+func (l *Servers) describe(server *adapter.ServerStatus) (style screen.Style, state string) {
+	switch down := l.lostReason(server.Name); {
 	case errors.Is(server.Err, adapter.ErrConnecting):
 		return screen.Faint, "is being connected to"
 	case server.Err != nil:
-		return screen.Fail, "left out: " + c.configured.explain(server).Error()
+		return screen.Fail, "left out: " + l.explain(server).Error()
 	case server.Ended != nil:
 		return screen.Fail, "gone: " + server.Ended.Error()
 	case down != nil:
 		return screen.Warn, "lost, and being started again: " + down.Error()
 	}
-	revision := strings.TrimPrefix(revisionOf(*server), "protocol ")
+	revision := strings.TrimPrefix(revisionOf(server), "protocol ")
 	state = fmt.Sprintf("ready, %s, %s", revision, cli.Plural(len(server.Tools), "tool"))
 	if n := len(server.Skipped); n > 0 {
 		state += fmt.Sprintf(", %d left out", n)
@@ -62,41 +62,34 @@ func (c *connections) describe(server *adapter.ServerStatus) (style screen.Style
 	return screen.Tool, state
 }
 
-// allStatuses returns all servers in the order of the configuration, also those that a restart
-// did not reach.
-func (c *connections) allStatuses() (all []adapter.ServerStatus) {
-	all = append(all, c.configured.Wrong...)
-	open := c.statuses()
-	for _, server := range c.configured.Good {
-		i := slices.IndexFunc(open, func(o adapter.ServerStatus) bool { return o.Name == server.Name })
-		if i >= 0 {
-			all = append(all, open[i])
-			continue
+// allStatuses returns all servers in the order of the configuration, also those that a restart did not reach.
+func (l *Servers) allStatuses() []adapter.ServerStatus {
+	all := slices.Clone(l.Wrong)
+	for _, server := range l.Good {
+		open := l.status(server.Name)
+		if open == nil {
+			why := cmp.Or(l.lostReason(server.Name), errors.New("not connected"))
+			open = &adapter.ServerStatus{Name: server.Name, Err: why}
 		}
-		why := cmp.Or(c.configured.health.reason(server.Name), errors.New("not connected"))
-		all = append(all, adapter.ServerStatus{Name: server.Name, Err: why})
+		all = append(all, *open)
 	}
 	return all
 }
 
 // restart connects to a server again.
-func (c *connections) restart(ctx context.Context, name string) error {
-	i := indexOf(c.configured.Good, name)
-	if i < 0 {
-		return c.configured.unknownServer(name)
+func (l *Servers) restart(ctx context.Context, name string) error {
+	server := l.find(name)
+	if server == nil {
+		return l.unknownServer(name)
 	}
-	c.screen.Progress("connecting to %s …", name)
-	for _, open := range c.statuses() {
-		if open.Name == name {
-			_ = c.toolset.Remove(name) // an error tells how the old connection ended
-		}
-	}
-	c.configured.health.set(name, nil) // after the end of the old connection was noted
-	if err := c.add(ctx, c.configured.Good[i]); err != nil {
-		c.configured.health.set(name, err)
+	l.screen.Progress("connecting to %s …", name)
+	_ = l.toolset.Remove(name) // an error tells how the old connection ended, or that there was none
+	l.lost.Delete(name)        // after the end of the old connection was noted
+	if err := l.add(ctx, server); err != nil {
+		l.lost.Store(name, err)
 		return err
 	}
-	return c.afterConnect(ctx, name, "server")
+	return l.afterConnect(ctx, name, "server")
 }
 
 // unknownServer returns why a server cannot be restarted.
@@ -119,16 +112,16 @@ func (l *Servers) unknownServer(name string) error {
 	return fmt.Errorf("no server %s to restart; there are %s", hosttext.Line(name, 80), names)
 }
 
-// complete completes the argument of /servers.
-func (c *connections) complete(_ context.Context, argument string) (list screen.Completion) {
+// completeRestart completes the argument of /servers.
+func (l *Servers) completeRestart(_ context.Context, argument string) (list screen.Completion) {
 	word, _, found := strings.Cut(argument, " ")
 	if !found || word != "restart" {
 		list.Items = addItem(nil, "restart", "connect to a server again", false)
 		return list
 	}
 	list.From = len("restart ")
-	for _, server := range c.configured.Good {
-		list.Items = addItem(list.Items, server.Name, c.configured.describeAddress(server.Name), false)
+	for _, server := range l.Good {
+		list.Items = addItem(list.Items, server.Name, l.describeAddress(server.Name), false)
 	}
 	return list
 }

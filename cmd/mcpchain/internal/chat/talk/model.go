@@ -18,34 +18,36 @@ import (
 	"github.com/mcpchain/mcpchain/internal/models"
 	"github.com/mcpchain/mcpchain/internal/tryout"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
-	"github.com/mcpchain/mcpchain/price"
 	"github.com/mcpchain/mcpchain/sampling"
 )
 
-// Model is the model of a conversation. The person may choose another one.
-type Model struct {
-	close   func() error
-	sampler func(models.Model) (mcp.SamplingHandler, error) // lends a model to servers; set by Sampler
-	demo    string                                          // URL of the demo model, "" if another one was opened
+// chosenModel is the model of a conversation, which the person may change. As a handler for sampling, it lends the
+// model in use to servers if the person allows it. It refuses for a model of the API messages, which cannot be lent.
+type chosenModel struct {
+	flags     *models.Flags
+	screen    screen.Screen
+	person    *person.Person
+	makeAgent func(context.Context) error // with the model in use
+	demo      *tryout.Model               // nil: another one was opened
 
 	mu      sync.Mutex          // guards the fields below
 	current models.Model        // the model in use
 	lent    mcp.SamplingHandler // answers servers by the model in use; nil: they cannot use it
 }
 
-// Name returns the name of the model in use.
-func (m *Model) Name() string { return m.endpoint().Name }
+// name returns the name of the model in use.
+func (m *chosenModel) name() string { return m.endpoint().Name }
 
 // endpoint returns the model in use.
-func (m *Model) endpoint() models.Model {
+func (m *chosenModel) endpoint() models.Model {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.current
 }
 
 // url returns the URL of the endpoint without secrets, "" for the demo model.
-func (m *Model) url() string {
-	if e := m.endpoint(); m.demo == "" || e.BaseURL != m.demo {
+func (m *chosenModel) url() string {
+	if e := m.endpoint(); m.demo == nil || e.BaseURL != m.demo.BaseURL {
 		return urlOf(e)
 	}
 	return ""
@@ -56,57 +58,44 @@ func urlOf(m models.Model) string {
 	return models.PublicURL(cmp.Or(m.BaseURL, "https://api.anthropic.com")) // the default of the API messages, which alone needs no URL
 }
 
-// OpenModel returns the model of an endpoint, and tells the person which it is. If e has no name,
-// it starts the demo model, which Close stops. hint says why the demo model is used in spite of
-// other settings, "" if there are none.
-func OpenModel(ctx context.Context, e models.Model, hint string, s screen.Screen) (*Model, error) {
+// open begins to use the model of the flags, and tells the person which it is. If it has no name, open starts the demo
+// model, which close stops.
+func (m *chosenModel) open(ctx context.Context) (err error) {
+	e := m.flags.Model
 	if e.Name != "" {
 		e.Discover(ctx)
-		s.Note(screen.Faint, "model: %s at %s", e.Name, urlOf(e))
-		return &Model{current: e, close: func() error { return nil }}, nil
+		m.screen.Note(screen.Faint, "model: %s at %s", e.Name, urlOf(e))
+		return m.use(e)
 	}
-	if hint != "" {
-		s.Note(screen.Warn, "%s: the demo model is used", hint)
+	if m.flags.Hint != "" {
+		m.screen.Note(screen.Warn, "%s: the demo model is used", m.flags.Hint)
 	}
-	demo, err := tryout.StartModel()
-	if err != nil {
-		return nil, err
+	if m.demo, err = tryout.StartModel(); err != nil {
+		return err
 	}
-	s.Note(screen.Faint, "model: this is a demo model that follows fixed rules; -base-url and -model name a real one")
-	return &Model{
-		current: models.Model{BaseURL: demo.BaseURL, Name: tryout.ModelName},
-		demo:    demo.BaseURL,
-		close:   demo.Close,
-	}, nil
+	m.screen.Note(screen.Faint, "model: this is a demo model that follows fixed rules; -base-url and -model name a real one")
+	return m.use(models.Model{BaseURL: m.demo.BaseURL, Name: tryout.ModelName})
 }
 
-// Close stops the demo model.
-func (m *Model) Close() error { return m.close() }
-
-// Sampler returns a handler that lends the model in use to servers if the person allows it. It must be called once,
-// before another model is used. The handler refuses while a model of the API messages is in use, which cannot be lent.
-func (m *Model) Sampler(p *person.Person, prices *price.Table) (mcp.SamplingHandler, error) {
-	m.sampler = func(model models.Model) (mcp.SamplingHandler, error) {
-		if model.API == models.Messages {
-			return nil, nil
-		}
-		lent, err := model.Sampler(sampling.Options{
-			Review: &sampling.Review{Request: p.Lend, Reply: p.Release},
-			Prices: prices,
-		})
-		if err != nil {
-			return nil, err
-		}
-		return person.Lender{Sampler: lent}, nil
+// close stops the demo model.
+func (m *chosenModel) close() {
+	if m.demo != nil {
+		_ = m.demo.Close()
 	}
-	return lentModel{m}, m.use(m.endpoint())
 }
 
 // use changes the model in use, also for servers. After an error the model stays the same.
-func (m *Model) use(e models.Model) error {
-	lent, err := m.sampler(e)
-	if err != nil {
-		return err
+func (m *chosenModel) use(e models.Model) error {
+	var lent mcp.SamplingHandler
+	if e.API != models.Messages {
+		sampler, err := e.Sampler(sampling.Options{
+			Review: &sampling.Review{Request: m.person.Lend, Reply: m.person.Release},
+			Prices: m.flags.Prices,
+		})
+		if err != nil {
+			return err
+		}
+		lent = person.Lender{Sampler: sampler}
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -114,16 +103,11 @@ func (m *Model) use(e models.Model) error {
 	return nil
 }
 
-// lentModel answers servers by the model in use.
-type lentModel struct{ model *Model }
-
 // CreateMessage implements [mcp.SamplingHandler].
-func (l lentModel) CreateMessage(
-	ctx context.Context, params *mcp.CreateMessageParams,
-) (*mcp.CreateMessageResult, error) {
-	l.model.mu.Lock()
-	lent := l.model.lent
-	l.model.mu.Unlock()
+func (m *chosenModel) CreateMessage(ctx context.Context, params *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+	m.mu.Lock()
+	lent := m.lent
+	m.mu.Unlock()
 	if lent == nil {
 		return nil, errors.New("servers cannot borrow the model in use")
 	}
@@ -131,13 +115,13 @@ func (l lentModel) CreateMessage(
 }
 
 // SamplingCapability declares that servers may offer tools to the model.
-func (l lentModel) SamplingCapability() mcp.SamplingCapability {
+func (m *chosenModel) SamplingCapability() mcp.SamplingCapability {
 	return mcp.SamplingCapability{Tools: true}
 }
 
 // urlHint returns what is probably wrong with the base URL after a response with status 404, "" for
 // other errors and for the demo model.
-func (m *Model) urlHint(err error) string {
+func (m *chosenModel) urlHint(err error) string {
 	if statusOf(err) != http.StatusNotFound || m.url() == "" {
 		return ""
 	}
@@ -153,7 +137,7 @@ const maxModels = 200
 
 // models returns the sorted names of the endpoint's models, nil if it does not list them. The API messages is not asked: its
 // key is not for an OpenAI-compatible endpoint.
-func (m *Model) models(ctx context.Context) (names []string) {
+func (m *chosenModel) models(ctx context.Context) (names []string) {
 	at := m.endpoint()
 	if at.API == models.Messages {
 		return nil
@@ -167,100 +151,92 @@ func (m *Model) models(ctx context.Context) (names []string) {
 	return slices.Compact(names)
 }
 
-// modelChoice lets the person choose the model.
-type modelChoice struct {
-	screen    screen.Screen
-	model     *Model
-	file      *models.File                // nil: only the models of the endpoint
-	makeAgent func(context.Context) error // with the model in use
-}
-
 // choose is the command /model.
-func (c *modelChoice) choose(ctx context.Context, name string) error {
+func (m *chosenModel) choose(ctx context.Context, name string) error {
 	if name == "" {
-		c.list(ctx)
+		m.list(ctx)
 		return nil
 	}
 	if strings.ContainsAny(name, " \t") || hosttext.Line(name, 200) != name {
 		return fmt.Errorf("invalid model name %q", hosttext.Line(name, 200))
 	}
-	next, err := c.find(ctx, name)
+	next, err := m.find(ctx, name)
 	if err != nil {
 		return err
 	}
 	next.Discover(ctx)
-	before := c.model.endpoint()
-	if err := c.use(ctx, next); err != nil {
-		return errors.Join(err, c.use(ctx, before))
+	before := m.endpoint()
+	if err := m.switchTo(ctx, next); err != nil {
+		return errors.Join(err, m.switchTo(ctx, before))
 	}
 	at := ""
 	if next.BaseURL != before.BaseURL {
-		at = " at " + c.model.url()
+		at = " at " + m.url()
 	}
-	c.screen.Note(screen.Faint, "model: %s%s, from the next question on", next.Name, at)
+	m.screen.Note(screen.Faint, "model: %s%s, from the next question on", next.Name, at)
 	return nil
 }
 
-// use changes the model, and makes the agent for it.
-func (c *modelChoice) use(ctx context.Context, m models.Model) error {
-	if err := c.model.use(m); err != nil {
+// switchTo changes the model, and makes the agent for it.
+func (m *chosenModel) switchTo(ctx context.Context, e models.Model) error {
+	if err := m.use(e); err != nil {
 		return err
 	}
-	return c.makeAgent(ctx)
+	return m.makeAgent(ctx)
 }
 
 // find finds a model by its name in the file of models, or else at the endpoint.
-func (c *modelChoice) find(ctx context.Context, name string) (models.Model, error) {
-	if c.file != nil {
-		if m, found, err := c.file.Find(name, os.Getenv); found || err != nil {
-			return m, err
+func (m *chosenModel) find(ctx context.Context, name string) (models.Model, error) {
+	if m.flags.File != nil {
+		if e, found, err := m.flags.File.Find(name, os.Getenv); found || err != nil {
+			return e, err
 		}
 	}
 	// An endpoint that lists no models may still have the model.
-	if names := c.model.models(ctx); len(names) > 0 && !slices.Contains(names, name) {
+	if names := m.models(ctx); len(names) > 0 && !slices.Contains(names, name) {
 		return models.Model{}, fmt.Errorf("the endpoint has no model %q; /model lists its models", name)
 	}
-	next := c.model.endpoint()
+	next := m.endpoint()
 	next.Name, next.Window = name, 0
 	return next, nil
 }
 
 // list lists the models of the file and of the endpoint.
-func (c *modelChoice) list(ctx context.Context) {
-	c.screen.List(screen.Plain, "%s at %s", c.model.Name(), cmp.Or(c.model.url(), "this program"))
-	if c.file != nil {
-		for _, name := range c.file.Names() {
-			m, found, err := c.file.Find(name, os.Getenv)
+func (m *chosenModel) list(ctx context.Context) {
+	m.screen.List(screen.Plain, "%s at %s", m.name(), cmp.Or(m.url(), "this program"))
+	if m.flags.File != nil {
+		for _, name := range m.flags.File.Names() {
+			e, found, err := m.flags.File.Find(name, os.Getenv)
 			if err != nil {
-				c.screen.List(screen.Faint, "  %s cannot be used: %s", name, hosttext.Line(err.Error(), 200))
+				m.screen.List(screen.Faint, "  %s cannot be used: %s", name, hosttext.Line(err.Error(), 200))
 			} else if found {
-				c.screen.List(screen.Tool, "  %s (%s at %s)", name, m.Name, urlOf(m))
+				m.screen.List(screen.Tool, "  %s (%s at %s)", name, e.Name, urlOf(e))
 			}
 		}
 	}
-	names := c.model.models(ctx)
+	names := m.models(ctx)
 	for i, other := range names {
 		if i == maxModels {
-			c.screen.List(screen.Faint, "  … and %d more", len(names)-maxModels)
+			m.screen.List(screen.Faint, "  … and %d more", len(names)-maxModels)
 			break
 		}
-		if other != c.model.Name() {
-			c.screen.List(screen.Tool, "  %s", other)
+		if other != m.name() {
+			m.screen.List(screen.Tool, "  %s", other)
 		}
 	}
 	if len(names) == 0 {
-		c.screen.List(screen.Faint, "the models of the endpoint are not known; /model NAME uses any of them")
+		m.screen.List(screen.Faint, "the models of the endpoint are not known; /model NAME uses any of them")
 	}
 }
 
 // complete completes the argument of /model.
-func (c *modelChoice) complete(ctx context.Context, _ string) (found screen.Completion) {
-	if c.file != nil {
-		for _, name := range c.file.Names() {
+func (m *chosenModel) complete(ctx context.Context, _ string) (found screen.Completion) {
+	if m.flags.File != nil {
+		for _, name := range m.flags.File.Names() {
 			found.Items = addItem(found.Items, name, "in the file of models", false)
 		}
 	}
-	for _, name := range c.model.models(ctx) {
+	for _, name := range m.models(ctx) {
 		found.Items = addItem(found.Items, name, "", false)
 	}
 	return found

@@ -20,15 +20,15 @@ import (
 
 // offers are the resources and prompts of the connected servers.
 type offers struct {
-	screen      screen.Screen
-	connections *connections
-	downloads   *downloads
-	ask         func(context.Context, run.Message) error // asks the model
+	screen    screen.Screen
+	all       *Servers
+	downloads *downloads
+	ask       func(context.Context, run.Message) error // asks the model
 }
 
 // servers returns the connected servers with a capability.
 func (o *offers) servers(has func(mcp.ServerCapabilities) bool) []adapter.ServerStatus {
-	return slices.DeleteFunc(o.connections.statuses(), func(status adapter.ServerStatus) bool {
+	return slices.DeleteFunc(o.all.toolset.Servers(), func(status adapter.ServerStatus) bool {
 		return status.Client == nil || !has(status.Client.Server().Capabilities)
 	})
 }

@@ -1,13 +1,17 @@
 package talk
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/person"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
@@ -22,29 +26,32 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/oauth"
 )
 
-// Servers are the servers of a conversation.
+// Servers are the servers of a conversation, and the connections to them.
 type Servers struct {
 	Good  []adapter.Server
 	Wrong []adapter.ServerStatus // servers with mistakes in the configuration
 
-	// ConnectTimeout is the time for each server to get ready.
-	ConnectTimeout time.Duration
+	ConnectTimeout time.Duration      // for each server to get ready
+	Timeouts       mcpclient.Timeouts // of calls
 
 	// Patience is how long the start waits for other servers once one is ready. 0 waits until each
 	// is ready or has failed.
 	Patience time.Duration
 
-	// Decisions is the folder for decisions on later calls. If it is "", they last until the end of
-	// the program.
-	Decisions string
+	Decisions string // folder for decisions on later calls; "": they last until the end of the program
+	Lists     string // folder for the tools of servers that are connected lazily; "": they are not kept
 
-	// Lists is the folder for the tools of servers that are connected lazily. If it is "", they are
-	// not kept.
-	Lists string
+	file      []config.Server             // the entries of the file, if there is one
+	signIns   map[string]*oauth.Transport // by server
+	screen    screen.Screen
+	person    *person.Person
+	makeAgent func(context.Context) error // with what the servers offer the model now
+	toolset   *adapter.Toolset            // nil: not connected
+	decisions []approval.StoredDecision   // the last list, whose numbers the person knows
 
-	file    []config.Server // the entries of the file, if there is one
-	health  health
-	signIns map[string]*oauth.Transport // by server
+	lost       sync.Map    // by the name of a server: the error that says why it is lost
+	connecting sync.Map    // names of servers that are being connected at the person's request
+	joined     atomic.Bool // a server was added since the agent was made, other than at the person's request
 }
 
 // demoCommand starts this program as the demo server.
@@ -82,21 +89,24 @@ func (l *Servers) entry(name string) *config.Server {
 	return nil
 }
 
-// indexOf returns the index of a server, -1 if there is no such server.
-func indexOf(servers []adapter.Server, name string) int {
-	return slices.IndexFunc(servers, func(s adapter.Server) bool { return s.Name == name })
+// find returns a server without mistakes, nil if there is none of that name.
+func (l *Servers) find(name string) *adapter.Server {
+	if i := slices.IndexFunc(l.Good, func(s adapter.Server) bool { return s.Name == name }); i >= 0 {
+		return &l.Good[i]
+	}
+	return nil
 }
 
 // transport returns the transport of a server, nil if there is no such server.
 func (l *Servers) transport(name string) mcpclient.Transport {
-	i := indexOf(l.Good, name)
-	if i < 0 {
+	server := l.find(name)
+	if server == nil {
 		return nil
 	}
-	if demo, ok := l.Good[i].Transport.(demoCommand); ok {
+	if demo, ok := server.Transport.(demoCommand); ok {
 		return demo.Command
 	}
-	return l.Good[i].Transport
+	return server.Transport
 }
 
 // describeAddress says how a server is reached, without anything that may be secret.
@@ -130,22 +140,19 @@ func (l *Servers) Names() []string {
 	return names
 }
 
-// Configure sets the options of the connections. The person and the lent model answer the requests
-// of servers, and timeouts bound their calls. If the screen has links, views are declared to
-// servers.
-func (l *Servers) Configure(
-	p *person.Person, lent mcp.SamplingHandler, s screen.Screen, timeouts mcpclient.Timeouts,
-) (err error) {
-	_, hasLinks := s.(screen.Linking)
+// configure sets the options of the connections. The person and the lent model answer the requests
+// of servers. If the screen has links, views are declared to servers.
+func (l *Servers) configure(lent mcp.SamplingHandler) (err error) {
+	_, hasLinks := l.screen.(screen.Linking)
 	for i := range l.Good {
 		server := &l.Good[i]
 		server.ClientOptions = &mcpclient.Options{
 			Sampling:    lent,
-			Elicitation: p.Elicitation(),
-			Logger:      cli.Warnings(func(line string) { s.Note(screen.Warn, "%s", line) }).With("server", server.Name),
+			Elicitation: l.person.Elicitation(),
+			Logger:      cli.Warnings(func(line string) { l.screen.Note(screen.Warn, "%s", line) }).With("server", server.Name),
 			Limits:      mcpclient.Limits{Restarts: 5},
-			OnRestart:   l.onRestart(server.Name, s),
-			Timeouts:    timeouts,
+			OnRestart:   l.onRestart(server.Name),
+			Timeouts:    l.Timeouts,
 		}
 		if !hasLinks {
 			continue
@@ -157,16 +164,7 @@ func (l *Servers) Configure(
 	return nil
 }
 
-// revisionOf describes the protocol revision of a server, if it is connected.
-func revisionOf(s adapter.ServerStatus) string {
-	if s.Client == nil {
-		return "connected to by its first call"
-	}
-	return "protocol revision " + s.Client.Server().Revision
-}
-
-// explain returns an error for the person: why a server is left out, what helps, and the line of
-// the file.
+// explain returns an error for the person: why a server is left out, what helps, and the line of the file.
 func (l *Servers) explain(s *adapter.ServerStatus) error {
 	if errors.Is(s.Err, config.ErrEntry) {
 		return s.Err

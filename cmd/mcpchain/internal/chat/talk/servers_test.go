@@ -59,8 +59,8 @@ func (linked) Suggest(string) bool               { return false }
 // Views are declared to servers if the screen can show them.
 func TestViewsAreDeclared(t *testing.T) {
 	for _, s := range []screen.Screen{linked{typist.New(t)}, typist.New(t), typist.Absent(t)} {
-		servers := &Servers{Good: []adapter.Server{{Name: "a"}}}
-		check.Must(t, servers.Configure(person.New(s, false, nil, &person.Failures{}), nil, s, mcpclient.Timeouts{}))
+		servers := &Servers{Good: []adapter.Server{{Name: "a"}}, screen: s, person: person.New(s, false, nil)}
+		check.Must(t, servers.configure(nil))
 		_, shows := s.(linked)
 		check.Equal(t, s, strings.Contains(string(servers.Good[0].ClientOptions.Protocol.Capabilities), "io.modelcontextprotocol/ui"), shows)
 	}
@@ -83,15 +83,15 @@ func (m mortal) Dial(ctx context.Context) (transport.Conn, error) {
 // Each end of a server's process is reported once, and so is each return, until the server is given up.
 func TestDeathsAreTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		screen, servers := typist.New(t), &Servers{}
-		c := &connections{configured: servers, screen: screen}
+		screen := typist.New(t)
+		servers := &Servers{screen: screen}
 		left, frail := make(mortal, 1), make(mortal, 1)
 		server := func(name string, transport mcpclient.Transport) adapter.Server {
 			return adapter.Server{Name: name, Transport: transport, ClientOptions: &mcpclient.Options{
-				Protocol: mcpclient.Protocol{Revision: "2025-11-25"}, Limits: mcpclient.Limits{Restarts: 5}, OnRestart: servers.onRestart(name, screen),
+				Protocol: mcpclient.Protocol{Revision: "2025-11-25"}, Limits: mcpclient.Limits{Restarts: 5}, OnRestart: servers.onRestart(name),
 			}}
 		}
-		tools := check.Value(adapter.Open(t.Context(), []adapter.Server{server("left", left), server("frail", frail)}, &adapter.Options{OnChange: c.onChange}))(t)
+		tools := check.Value(adapter.Open(t.Context(), []adapter.Server{server("left", left), server("frail", frail)}, &adapter.Options{OnChange: servers.onChange}))(t)
 		check.NoError(t, tools.Remove("left"))
 		for range 6 {
 			conn := <-frail
@@ -131,7 +131,7 @@ func TestSkillsThatAreInterrupted(t *testing.T) {
 	tools := check.Value(adapter.Open(t.Context(), []adapter.Server{{Name: "office", Transport: skilled(func() {})}}, nil))(t)
 	defer tools.Close()
 	screen := typist.New(t)
-	i := &instructions{screen: screen, connections: &connections{toolset: tools}}
+	i := &instructions{screen: screen, servers: &Servers{toolset: tools}}
 	check.Must(t, check.Err(i.openSkills(t.Context())))
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errInterrupted)
@@ -148,10 +148,9 @@ func TestCommandThatIsInterrupted(t *testing.T) {
 	defer tools.Close()
 	office := adapter.Server{Name: "office", Transport: skilled(interrupts.Interrupt)}
 	s := newSession(Config{
-		Screen: screen, Interrupts: interrupts, Servers: &Servers{Good: []adapter.Server{office}},
-		Model: &Model{current: models.Model{Name: "m", BaseURL: "http://model.test/v1"}},
+		Screen: screen, Interrupts: interrupts, Servers: &Servers{Good: []adapter.Server{office}, toolset: tools}, Models: &models.Flags{},
 	})
-	s.connections.toolset = tools
+	s.model.current = models.Model{Name: "m", BaseURL: "http://model.test/v1"}
 	check.Is(t, s.command(t.Context(), "/servers restart office"), errInterrupted)
 	check.Contains(t, "screen", screen.Text(), "interrupted; Ctrl-C again leaves")
 }
@@ -162,7 +161,7 @@ func TestModelsOfMessages(t *testing.T) {
 		t.Errorf("got a request for %s, want none", r.URL)
 	}))
 	defer server.Close()
-	m := &Model{current: models.Model{API: models.Messages, BaseURL: server.URL, Key: "k", Name: "c"}}
+	m := &chosenModel{current: models.Model{API: models.Messages, BaseURL: server.URL, Key: "k", Name: "c"}}
 	check.That(t, m.models(t.Context()) == nil, "got models, want none")
-	check.Equal(t, "URL", (&Model{current: models.Model{API: models.Messages}}).url(), "https://api.anthropic.com")
+	check.Equal(t, "URL", (&chosenModel{current: models.Model{API: models.Messages}}).url(), "https://api.anthropic.com")
 }

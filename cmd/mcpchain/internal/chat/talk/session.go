@@ -21,7 +21,6 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 	"github.com/mcpchain/mcpchain/internal/chat"
 	"github.com/mcpchain/mcpchain/internal/models"
-	"github.com/mcpchain/mcpchain/price"
 )
 
 // Config configures a [Session].
@@ -29,10 +28,7 @@ type Config struct {
 	Screen     screen.Screen
 	Interrupts *Interrupts
 	Person     *person.Person
-	Failures   *person.Failures
-	Model      *Model
-	Models     *models.File // models for /model; nil: only the models of the endpoint
-	Prices     *price.Table // nil: unknown
+	Models     *models.Flags // the first model, others for /model, and prices
 	Servers    *Servers
 
 	NoInstructions bool // withhold servers' instructions and skills from the model
@@ -47,64 +43,69 @@ type Config struct {
 type Session struct {
 	Config
 
+	model        *chosenModel
 	conversation *conversation
 	archive      *archive
-	connections  *connections
 	instructions *instructions
 	offers       *offers
 	attachments  *attachments
 	downloads    *downloads
 	results      *results
 	views        *toolViews
-	permissions  *permissions
-	modelChoice  *modelChoice
 }
 
 // newSession returns a session that is not connected.
 func newSession(c Config) *Session {
 	s := &Session{Config: c, results: &results{screen: c.Screen}}
 	s.archive = &archive{store: c.Store, screen: c.Screen, folder: c.Folder}
-	s.conversation = &conversation{
-		screen: c.Screen, archive: s.archive, model: c.Model, prices: c.Prices, name: newName(),
-	}
-	s.connections = &connections{
-		configured: c.Servers, screen: c.Screen, failures: c.Failures, makeAgent: s.makeAgent,
-	}
+	s.model = &chosenModel{flags: c.Models, screen: c.Screen, person: c.Person, makeAgent: s.makeAgent}
+	s.conversation = &conversation{screen: c.Screen, archive: s.archive, model: s.model, name: newName()}
+	c.Servers.screen, c.Servers.person, c.Servers.makeAgent = c.Screen, c.Person, s.makeAgent
 	s.instructions = &instructions{
-		screen: c.Screen, connections: s.connections, withheld: c.NoInstructions, shown: map[string]string{},
+		screen: c.Screen, servers: c.Servers, withheld: c.NoInstructions, shown: map[string]string{},
 	}
 	s.downloads = &downloads{screen: c.Screen, folder: c.Media}
-	s.offers = &offers{screen: c.Screen, connections: s.connections, downloads: s.downloads, ask: s.askModel}
+	s.offers = &offers{screen: c.Screen, all: c.Servers, downloads: s.downloads, ask: s.askModel}
 	s.attachments = &attachments{screen: c.Screen, offers: s.offers}
 	s.views = &toolViews{screen: c.Screen}
-	s.permissions = &permissions{screen: c.Screen, servers: c.Servers}
-	s.modelChoice = &modelChoice{screen: c.Screen, model: c.Model, file: c.Models, makeAgent: s.makeAgent}
 	return s
 }
 
 // ErrReported stands for errors that the person has already seen.
 var ErrReported = errors.New("reported already")
 
-// Open connects to the servers. The caller has to close the session.
+// Open prepares the model, and connects to the servers. The caller has to close the session.
 func Open(ctx context.Context, c Config) (*Session, error) {
 	s := newSession(c)
-	if err := s.connections.connect(ctx); err != nil {
+	if err := s.open(ctx); err != nil {
+		s.Close()
 		return nil, cmp.Or(context.Cause(ctx), err)
 	}
-	if err := s.makeAgent(ctx); err != nil {
-		s.connections.toolset.Close()
-		return nil, cmp.Or(context.Cause(ctx), err)
-	}
-	s.views.open(s.connections.toolset, s.Person, s.Interrupts)
+	s.views.open(s.Servers.toolset, s.Person, s.Interrupts)
 	if editor, ok := c.Screen.(screen.Completing); ok {
 		editor.CompleteBy(s.complete)
 	}
 	return s, nil
 }
 
+// open prepares the model, the servers and the agent.
+func (s *Session) open(ctx context.Context) error {
+	if err := s.model.open(ctx); err != nil {
+		return err
+	}
+	s.Servers.authorize()
+	if err := s.Servers.configure(s.model); err != nil {
+		return err
+	}
+	if err := s.Servers.connect(ctx); err != nil {
+		return err
+	}
+	return s.makeAgent(ctx)
+}
+
 // makeAgent creates the agent for the current model and servers.
 func (s *Session) makeAgent(ctx context.Context) error {
-	model := s.Model.endpoint()
+	model := s.model.endpoint()
 	llm, err := model.Open(s.onRetry)
 	if err != nil {
 		return err
@@ -114,7 +115,7 @@ func (s *Session) makeAgent(ctx context.Context) error {
 		return err
 	}
 	system := s.instructions.systemPrompt()
-	sources := []adapter.Source{s.connections.toolset}
+	sources := []adapter.Source{s.Servers.toolset}
 	if set != nil {
 		system += "\n\n" + set.Instructions()
 		sources = append(sources, set)
@@ -126,7 +127,7 @@ func (s *Session) makeAgent(ctx context.Context) error {
 		Name:    agentName,
 		System:  system,
 		Tools:   sources,
-		Model:   agent.ModelSettings{Prices: s.Prices},
+		Model:   agent.ModelSettings{Prices: s.Models.Prices},
 		Person:  agent.Person{Approve: s.Person.Approve, Reply: s.Person.Answer},
 		Durable: agent.Durable{Store: s.Store, LeaseTTL: leaseTTL},
 	})
@@ -153,10 +154,11 @@ func statusOf(err error) int {
 	return 0
 }
 
-// Close closes the views and the connections.
+// Close closes the views, the connections and the demo model.
 func (s *Session) Close() {
 	s.views.close()
-	s.connections.toolset.Close()
+	s.Servers.close()
+	s.model.close()
 }
 
 // Ask asks a single question, and then reports failures for the exit status.
@@ -178,7 +180,7 @@ func (s *Session) Talk(ctx context.Context) error {
 
 // reportFailures shows what failed, in that case with ErrReported.
 func (s *Session) reportFailures() error {
-	if s.Failures.Report(s.Screen) {
+	if s.Person.Failures.Report(s.Screen) {
 		return ErrReported
 	}
 	return nil
@@ -188,7 +190,7 @@ func (s *Session) reportFailures() error {
 func (s *Session) converse(ctx context.Context) error {
 	if s.Screen.Attended() {
 		failed := func(server adapter.ServerStatus) bool { return server.Err != nil }
-		if slices.ContainsFunc(s.connections.allStatuses(), failed) {
+		if slices.ContainsFunc(s.Servers.allStatuses(), failed) {
 			s.Screen.Note(screen.Faint, "/servers restart NAME tries a server again; after a change of the file, start the program again.")
 		}
 		s.Screen.Note(screen.Faint, "Ask something; /help lists commands; Ctrl-C ends a turn, Ctrl-D the conversation.")

@@ -8,16 +8,14 @@ import (
 	"slices"
 
 	"github.com/mcpchain/mcpchain/adapter"
-	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/person"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/chat/screen"
 	"github.com/mcpchain/mcpchain/hosttext"
 	"github.com/mcpchain/mcpchain/internal/signin"
 	"github.com/mcpchain/mcpchain/mcpclient/oauth"
 )
 
-// Authorize prepares the sign-ins to servers, and keeps their tokens. The caller has to call
-// [Servers.Close].
-func (l *Servers) Authorize(p *person.Person, ui screen.Screen) {
+// authorize prepares the sign-ins to servers, and keeps their tokens.
+func (l *Servers) authorize() {
 	l.signIns = map[string]*oauth.Transport{}
 	store, storeErr := signin.Tokens("")
 	if storeErr != nil {
@@ -29,7 +27,7 @@ func (l *Servers) Authorize(p *person.Person, ui screen.Screen) {
 			continue
 		}
 		t, err := signin.Authorize(s, &signin.Options{
-			Client: "mcpchain", Store: store, Receiver: p.Receiver(s.Name, signin.Port(s)),
+			Client: "mcpchain", Store: store, Receiver: l.person.Receiver(s.Name, signin.Port(s)),
 		})
 		switch {
 		case t != nil:
@@ -40,19 +38,22 @@ func (l *Servers) Authorize(p *person.Person, ui screen.Screen) {
 		}
 	}
 	if storeErr != nil && len(l.signIns) > 0 {
-		ui.Note(screen.Warn, "a sign-in lasts until the end of the program only: %v", storeErr)
+		l.screen.Note(screen.Warn, "a sign-in lasts until the end of the program only: %v", storeErr)
 	}
 }
 
-// Close cancels the sign-ins that are under way.
-func (l *Servers) Close() {
+// close closes the connections, and cancels the sign-ins that are under way.
+func (l *Servers) close() {
+	if l.toolset != nil {
+		_ = l.toolset.Close()
+	}
 	for _, t := range l.signIns {
 		_ = t.Close()
 	}
 }
 
-// signIn returns the transport that signs in to a server.
-func (l *Servers) signIn(name string) (*oauth.Transport, error) {
+// signInOf returns the transport that signs in to a server.
+func (l *Servers) signInOf(name string) (*oauth.Transport, error) {
 	if t := l.signIns[name]; t != nil {
 		return t, nil
 	}
@@ -71,68 +72,67 @@ func (l *Servers) completeSignIn(context.Context, string) (found screen.Completi
 }
 
 // signInAtStart asks the person to sign in to the servers that could not be reached without it.
-func (c *connections) signInAtStart(ctx context.Context) error {
-	if !c.screen.Attended() {
+func (l *Servers) signInAtStart(ctx context.Context) error {
+	if !l.screen.Attended() {
 		return nil
 	}
-	for _, server := range c.statuses() {
+	for _, server := range l.toolset.Servers() {
 		if _, needed := errors.AsType[*signin.NeededError](server.Err); !needed {
 			continue
 		}
-		err := c.signIn(signin.Asking(ctx), server.Name)
+		err := l.signIn(signin.Asking(ctx), server.Name)
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case err != nil && !errors.Is(err, signin.ErrDeclined):
-			c.screen.Note(screen.Fail, "%s", hosttext.Line(err.Error(), 2000))
+			l.screen.Note(screen.Fail, "%s", hosttext.Line(err.Error(), 2000))
 		}
 	}
 	return nil
 }
 
 // signIn signs in to a server and connects to it, also if it was removed before.
-func (c *connections) signIn(ctx context.Context, name string) error {
-	t, err := c.configured.signIn(name)
+func (l *Servers) signIn(ctx context.Context, name string) error {
+	t, err := l.signInOf(name)
 	if err != nil {
 		return err
 	}
 	if err := t.SignIn(ctx); err != nil {
 		return fmt.Errorf("sign in to %s: %w", name, signin.Failure(err))
 	}
-	isOpen := slices.ContainsFunc(c.statuses(), func(o adapter.ServerStatus) bool { return o.Name == name })
-	i := indexOf(c.configured.Good, name)
-	if !isOpen && i >= 0 {
-		return c.add(ctx, c.configured.Good[i])
+	if server := l.find(name); server != nil && l.status(name) == nil {
+		return l.add(ctx, server)
 	}
-	defer c.configured.health.beginConnect(name)()
-	return c.toolset.Refresh(ctx, name)
+	l.connecting.Store(name, true)
+	defer l.connecting.Delete(name)
+	return l.toolset.Refresh(ctx, name)
 }
 
 // login is the command /login.
-func (c *connections) login(ctx context.Context, name string) error {
+func (l *Servers) login(ctx context.Context, name string) error {
 	if name == "" {
 		return errors.New("usage: /login SERVER")
 	}
-	if err := c.signIn(ctx, name); err != nil {
+	if err := l.signIn(ctx, name); err != nil {
 		return err
 	}
-	return c.afterConnect(ctx, name, "you are signed in to")
+	return l.afterConnect(ctx, name, "you are signed in to")
 }
 
 // logout is the command /logout: it forgets the token of a server and closes its connection.
-func (c *connections) logout(ctx context.Context, name string) error {
+func (l *Servers) logout(ctx context.Context, name string) error {
 	if name == "" {
 		return errors.New("usage: /logout SERVER")
 	}
-	t, err := c.configured.signIn(name)
+	t, err := l.signInOf(name)
 	if err != nil {
 		return err
 	}
-	_ = c.toolset.Remove(name) // fails if the server was removed before
+	_ = l.toolset.Remove(name) // fails if the server was removed before
 	if err := t.SignOut(ctx); err != nil {
 		return fmt.Errorf("sign out of %s: %w", name, err)
 	}
-	c.screen.Note(screen.Faint, "you are signed out of %s, and its tools are gone; /login %s brings them back",
+	l.screen.Note(screen.Faint, "you are signed out of %s, and its tools are gone; /login %s brings them back",
 		name, name)
-	return c.makeAgent(ctx)
+	return l.makeAgent(ctx)
 }

@@ -23,9 +23,9 @@ import (
 // askModel asks the agent a question, after it got the instructions and skills of servers that have joined. It reports
 // failures, but not the end of the program.
 func (s *Session) askModel(ctx context.Context, question run.Message) error {
-	if s.connections.joined.Swap(false) {
+	if s.Servers.joined.Swap(false) {
 		if err := s.makeAgent(ctx); err != nil {
-			s.connections.joined.Store(true)
+			s.Servers.joined.Store(true)
 			return s.report(cmp.Or(context.Cause(ctx), err))
 		}
 	}
@@ -161,11 +161,11 @@ func (s *Session) report(err error) error {
 
 // fail shows an error on one line, with what may help, and counts a failure.
 func (s *Session) fail(err error) {
-	s.Failures.Failed.Add(1)
+	s.Person.Failures.Failed.Add(1)
 	if failed, ok := errors.AsType[*model.Error](err); ok {
 		err = failed // without the context, which the person knows
 	}
-	Fail(s.Screen, fmt.Errorf("%w%s", reason.ExplainTimeout(err), s.Model.urlHint(err)))
+	Fail(s.Screen, fmt.Errorf("%w%s", reason.ExplainTimeout(err), s.model.urlHint(err)))
 }
 
 // Fail shows an error on one line.
