@@ -32,40 +32,31 @@ func (c *connector) newServer(state *serverState) *server {
 
 // add opens a server for an open toolset.
 func (c *connector) add(ctx context.Context, added *Server) error {
-	if err := checkServer(added); err != nil {
-		return err
-	}
-	done, err := c.roster.reserve(added.Name)
+	s, err := c.addPlaceholder(added)
 	if err != nil {
 		return err
 	}
-	s := c.newServer(newServerState(c.opts, added))
-	mayWait, err := c.join(ctx, s, done)
+	err = c.changeServer(ctx, s, func(ctx context.Context) (*Event, error) {
+		return c.reconnect(ctx, s, ServerAdded, c.openOrRecall)
+	})
 	if err != nil {
-		return err
+		c.roster.remove(func(other *server) bool { return other == s })
 	}
-	if mayWait {
-		c.reporter.settle(ctx)
-	}
-	return nil
+	return err
 }
 
-// join opens a server whose name is reserved, adds it to the roster and watches it, and then calls done. The result is that
-// of reporter.add.
-func (c *connector) join(ctx context.Context, s *server, done func()) (mayWait bool, err error) {
-	defer done()
-	s.state.changing <- struct{}{} // until the event is queued
-	defer func() { <-s.state.changing }()
-	ctx, cancel := c.roster.withLife(ctx)
-	defer cancel()
-	err = c.openOrRecall(ctx, s)
-	tools := s.tools // once the server has joined, the lock of the roster guards them
-	if err := c.roster.add(s, err); err != nil {
-		_ = s.close()
-		return false, err
+// ErrConnecting is the error of a server that is being opened: by [Toolset.Add], or by Open if it did not wait for the server,
+// see [Options.OpenWait].
+var ErrConnecting = errors.New("connection is still being made")
+
+// addPlaceholder adds a server that is still to be opened, and then to be replaced by the open one.
+func (c *connector) addPlaceholder(added *Server) (*server, error) {
+	if err := checkServer(added); err != nil {
+		return nil, err
 	}
-	c.watchServer(s)
-	return c.reporter.add(s.state, Event{Server: s.state.label, Kind: ServerAdded, Added: toolNames(tools)}), nil
+	s := c.newServer(newServerState(c.opts, added))
+	s.err = fmt.Errorf("server %q: %w", added.Name, ErrConnecting)
+	return s, c.roster.add(s)
 }
 
 // watchServer starts to watch a server that has joined the toolset.

@@ -44,17 +44,8 @@ type Event struct {
 // empty reports whether no tool has changed.
 func (e *Event) empty() bool { return len(e.Added)+len(e.Removed)+len(e.Changed) == 0 }
 
-// toolNames returns the server's names of the tools for models.
-func toolNames(tools []*Tool) []string {
-	var names []string
-	for _, tool := range forModels(tools) {
-		names = append(names, tool.def.Name)
-	}
-	return names
-}
-
 // reporter calls [Options.OnChange] for the events of a toolset, one at a time and in their order. It has a goroutine
-// while there are events.
+// while there are events. Until start is called it only queues them.
 type reporter struct {
 	opts   *Options
 	roster *roster
@@ -67,6 +58,22 @@ type reporter struct {
 type queuedEvent struct {
 	Event
 	server *serverState
+}
+
+func newReporter(o *Options, r *roster) *reporter {
+	return &reporter{opts: o, roster: r, empty: make(chan struct{})}
+}
+
+// start reports what was queued, and from now on every event.
+func (r *reporter) start() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.queue) > 0 {
+		go r.run()
+		return
+	}
+	close(r.empty)
+	r.empty = nil
 }
 
 // add queues an event. It reports whether the caller may wait for OnChange, by settle: OnChange was not running, and so

@@ -146,6 +146,7 @@ func TestFuncThatIsNoTool(t *testing.T) {
 		},
 		"adapter: function has no name": func() { Func("", "", none, nil) },
 		`unknown profile "x"`:           func() { Func("f", "", none, nil).Catalog("x") },
+		`unknown profile "y"`:           func() { Merge().Catalog("y") },
 	} {
 		func() {
 			defer func() { check.Contains(t, "panic", fmt.Sprint(recover()), want) }()

@@ -70,17 +70,19 @@ func (c *connector) connectIdle(ctx context.Context, state *serverState) error {
 	if s == nil || s.client != nil {
 		return nil
 	}
-	err := c.changeServer(ctx, s, func(ctx context.Context) (*Event, error) {
-		e, err := c.reconnect(ctx, s, ToolsChanged)
-		if e == nil || err != nil || e.empty() {
-			return nil, err
-		}
-		return e, nil
-	})
-	if err != nil {
+	if err := c.changeServer(ctx, s, func(ctx context.Context) (*Event, error) { return c.wake(ctx, s) }); err != nil {
 		return &unsentError{err}
 	}
 	return nil
+}
+
+// wake replaces a dormant server by a connection. The event is nil if its tools are the same.
+func (c *connector) wake(ctx context.Context, s *server) (*Event, error) {
+	e, err := c.reconnect(ctx, s, ToolsChanged, c.open)
+	if e == nil || e.empty() {
+		return nil, err
+	}
+	return e, nil
 }
 
 // disconnectIdleLocked disconnects a lazy server, unless it is used again meanwhile.

@@ -36,6 +36,9 @@ var _, _ Source = (*Toolset)(nil), (*union)(nil)
 // equal, regardless of case, get distinguishing suffixes. Nil sources are ignored.
 func Merge(sources ...Source) Source {
 	sources = slices.DeleteFunc(slices.Clone(sources), func(s Source) bool { return s == nil })
+	if len(sources) == 0 {
+		return &funcSource{catalogs: newCatalogs(nil, new(Options))}
+	}
 	return &union{sources: sources, last: map[profile.Profile]*mergedCatalog{}}
 }
 

@@ -74,7 +74,7 @@ func (c *connector) reconnectOlder(ctx context.Context, tool *Tool, why error) b
 	}
 	err := c.changeServer(ctx, s, func(ctx context.Context) (*Event, error) {
 		tool.server.useOlder.Store(true)
-		e, err := c.reconnect(ctx, s, RevisionChanged)
+		e, err := c.reconnect(ctx, s, RevisionChanged, c.open)
 		if err != nil {
 			tool.server.useOlder.Store(false)
 			tool.server.refusesOlder.Store(isRefusal(err))

@@ -57,11 +57,10 @@ func TestDefinitions(t *testing.T) {
 	p.tool("search", `{"type":"object","properties":{"q":{"type":"string","description":"<what>"}},"required":["q"]}`, echo)
 	ts := p.open(t, nil)
 	defs := ts.Catalog(profile.Plain).Definitions()
-	got := check.Value(json.Marshal(defs))(t)
 	want := `[{"type":"function","function":{"name":"none","description":"Does none.","parameters":{"properties":{},"type":"object"}}},` +
 		`{"type":"function","function":{"name":"search","description":"Does search.","parameters":` +
 		`{"type":"object","properties":{"q":{"type":"string","description":"\u003cwhat\u003e"}},"required":["q"]}}}]`
-	check.Equal(t, "definitions", string(got), want)
+	check.Equal(t, "definitions", string(check.Value(json.Marshal(defs))(t)), want)
 	defs[0].Function.Name = "changed"
 	check.Equal(t, "the caller's change", ts.Catalog(profile.Plain).Definitions()[0].Function.Name, "none")
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/bound"
@@ -20,7 +21,7 @@ import (
 // it has opened. It also fails if two servers have the same Name.
 func Open(ctx context.Context, servers []Server, opts *Options) (*Toolset, error) {
 	t := newToolset(opts.withDefaults())
-	if err := cmp.Or(t.opts.Policy.check(), checkServers(servers)); err != nil {
+	if err := t.opts.Policy.check(); err != nil {
 		return nil, fmt.Errorf("open toolset: %w", err)
 	}
 	if err := t.connector.connect(ctx, servers); err != nil {
@@ -29,24 +30,6 @@ func Open(ctx context.Context, servers []Server, opts *Options) (*Toolset, error
 	}
 	return t, nil
 }
-
-// checkServers returns an error for invalid servers, and for names that are not unique.
-func checkServers(servers []Server) error {
-	seen := map[string]bool{}
-	for i := range servers {
-		if err := checkServer(&servers[i]); err != nil {
-			return err
-		}
-		if seen[servers[i].Name] {
-			return fmt.Errorf("server %q is there twice: give each a name of its own", servers[i].Name)
-		}
-		seen[servers[i].Name] = true
-	}
-	return nil
-}
-
-// ErrConnecting is the error of a server that Open did not wait for, see [Options.OpenWait].
-var ErrConnecting = errors.New("connection is still being made")
 
 // failTogether is how long the other servers may continue to start after one has failed, so
 // that their errors are reported as well.
@@ -64,70 +47,43 @@ type opening struct {
 
 	starting context.Context // the context of the attempts
 	end      context.CancelCauseFunc
-	opened   chan *attempt // those that have ended
-	joined   chan struct{} // closed when all servers, or their placeholders, are in the roster
+	ended    chan *attempt
+	over     atomic.Bool // Open waits no longer
 
 	openWaitOver, failTogetherOver <-chan time.Time // nil until the first server is open, or a required one has failed
 }
 
 // attempt is the start of one server.
 type attempt struct {
-	server      *server
-	cancel      context.CancelFunc
-	ended       bool    // the server is open or has failed, as await has seen
-	placeholder *server // joins the toolset instead of a late server, otherwise nil
-	fatal       error   // why Open fails
+	server *server // its placeholder
+	err    error   // why the server could not be opened, once the attempt has ended
+	fatal  error   // why Open fails
 }
 
-// connect opens the servers of a toolset that is being opened. Those that are late join it later.
-// If connect fails, the roster has all of them to be closed.
+// connect opens the servers of a toolset that is being opened. Those that are late continue to be opened.
 func (c *connector) connect(ctx context.Context, servers []Server) error {
-	o := c.newOpening(servers)
-	detach := o.begin(ctx)
-	err := o.await(ctx)
-	joined := make([]*server, len(o.all))
-	for i, a := range o.all {
-		if joined[i] = a.server; !a.ended && err == nil {
-			joined[i] = o.replaceLate(a)
-		}
-	}
-	c.roster.setServers(joined)
-	close(o.joined)
-	detach()
-	if err != nil {
-		return err
-	}
-	for _, a := range o.all {
-		if a.ended {
-			c.watchServer(a.server)
-		}
-	}
-	return nil
-}
-
-func (c *connector) newOpening(servers []Server) *opening {
-	o := &opening{
-		connector: c,
-		left:      len(servers),
-		openWait:  c.opts.OpenWait,
-		opened:    make(chan *attempt, len(servers)),
-		joined:    make(chan struct{}),
-	}
+	defer c.reporter.start()
+	o := &opening{connector: c, left: len(servers), openWait: c.opts.OpenWait, ended: make(chan *attempt, len(servers))}
 	for _, recipe := range servers {
-		s := c.newServer(newServerState(c.opts, &recipe))
+		s, err := c.addPlaceholder(&recipe)
+		if err != nil {
+			return err
+		}
 		o.all = append(o.all, &attempt{server: s})
 		if s.state.policy.Start == StartRequired {
 			o.openWait = 0
 		}
 	}
-	return o
+	detach := o.begin(ctx)
+	defer detach()
+	defer o.over.Store(true)
+	return o.await(ctx)
 }
 
 // begin begins to open the servers. ctx bounds that until detach is called; after it, only late servers are being opened.
 func (o *opening) begin(ctx context.Context) (detach func()) {
 	if o.openWait > 0 {
 		o.starting, o.end = context.WithCancelCause(context.WithoutCancel(ctx))
-		context.AfterFunc(o.roster.life, func() { o.end(errToolsetClosed) })
 		stop := context.AfterFunc(ctx, func() { o.end(context.Cause(ctx)) })
 		detach = func() { stop() }
 	} else {
@@ -135,34 +91,28 @@ func (o *opening) begin(ctx context.Context) (detach func()) {
 		detach = func() { o.end(nil) }
 	}
 	for _, a := range o.all {
-		var starting context.Context
-		starting, a.cancel = context.WithCancel(o.starting)
-		a.server.state.changing <- struct{}{} // until openServer returns
-		o.roster.start(func() { o.openServer(starting, a) })
+		o.roster.start(func() { o.openServer(a) })
 	}
 	return detach
 }
 
-// openServer opens a server, which replaces its placeholder if it is late. Nothing else connects it meanwhile.
-func (o *opening) openServer(ctx context.Context, a *attempt) {
-	defer a.cancel()
+// openServer opens a server. If that fails although Open does not, it is tried again later.
+func (o *opening) openServer(a *attempt) {
 	s := a.server
-	defer func() { <-s.state.changing }()
-	s.err = o.openOrRecall(ctx, s)
-	o.opened <- a
-	<-o.joined
-	if a.placeholder != nil {
-		o.replacePlaceholder(a.placeholder, s)
+	a.err = o.changeServer(o.starting, s, func(ctx context.Context) (*Event, error) {
+		e, err := o.reconnect(ctx, s, ServerAdded, o.openOrRecall)
+		if e == nil || !o.over.Load() {
+			return nil, err
+		}
+		o.opts.Logger.Info("a server has joined", "server", s.state.label, "tools", len(e.Added))
+		return e, nil
+	})
+	if a.err != nil && s.state.policy.Start != StartRequired && o.starting.Err() == nil && a.err != errToolsetClosed {
+		o.opts.Logger.Warn("left out a server", "server", s.state.label, "error", a.err)
+		o.roster.fail(s, a.err)
+		o.watchServer(s)
 	}
-}
-
-// replaceLate returns a placeholder for a late server. If it is removed, the server is not started any more.
-func (o *opening) replaceLate(a *attempt) *server {
-	s := a.server
-	a.placeholder = o.newServer(s.state)
-	a.placeholder.err = fmt.Errorf("server %q: %w", s.state.label, ErrConnecting)
-	context.AfterFunc(a.placeholder.life, a.cancel)
-	return a.placeholder
+	o.ended <- a
 }
 
 // await waits until every server is open or has failed. Once one is open, it waits no longer than openWait. If a
@@ -171,7 +121,7 @@ func (o *opening) replaceLate(a *attempt) *server {
 func (o *opening) await(ctx context.Context) error {
 	for waits := true; waits && o.left > 0; {
 		select {
-		case a := <-o.opened:
+		case a := <-o.ended:
 			o.note(a)
 		case <-o.failTogetherOver:
 			o.end(errOthersFailed)
@@ -187,7 +137,7 @@ func (o *opening) await(ctx context.Context) error {
 	switch {
 	case ctx.Err() != nil:
 		for ; o.left > 0; o.left-- { // they end with ctx
-			<-o.opened
+			<-o.ended
 		}
 		return cmp.Or(err, bound.Ended(ctx))
 	case err != nil:
@@ -198,51 +148,14 @@ func (o *opening) await(ctx context.Context) error {
 
 // note notes the end of an attempt, and limits the wait for the others.
 func (o *opening) note(a *attempt) {
-	a.ended = true
 	o.left--
-	switch err := a.server.err; {
-	case err == nil:
-		if o.openWait > 0 && o.openWaitOver == nil {
-			o.openWaitOver = time.After(o.openWait)
-		}
-	case a.server.state.policy.Start != StartRequired:
-		if o.starting.Err() == nil { // else Open fails
-			o.logLeftOut(a.server)
-		}
-	case context.Cause(o.starting) != errOthersFailed:
-		a.fatal = err
+	switch {
+	case a.err == nil && o.openWait > 0 && o.openWaitOver == nil:
+		o.openWaitOver = time.After(o.openWait)
+	case a.err != nil && a.server.state.policy.Start == StartRequired && context.Cause(o.starting) != errOthersFailed:
+		a.fatal = a.err
 		if o.failTogetherOver == nil {
 			o.failTogetherOver = time.After(failTogether)
 		}
-	}
-}
-
-func (c *connector) logLeftOut(s *server) {
-	c.opts.Logger.Warn("left out a server", "server", s.state.label, "error", s.err)
-}
-
-// replacePlaceholder replaces a placeholder by a server that has connected or failed, for the holder of
-// serverState.changing.
-func (c *connector) replacePlaceholder(placeholder, s *server) {
-	if s.err != nil {
-		if c.roster.fail(placeholder, s.err) {
-			c.logLeftOut(s)
-			c.watchServer(placeholder)
-		}
-		return
-	}
-	joined := false
-	_, _ = c.changeHeld(c.roster.life, placeholder, func(context.Context) (*Event, error) {
-		tools := s.tools // once the server has joined, the lock of the roster guards them
-		if joined = c.roster.replace(placeholder, func() *server { return s }); !joined {
-			return nil, nil
-		}
-		placeholder.end()
-		c.watchServer(s)
-		c.opts.Logger.Info("a server has joined", "server", s.state.label, "tools", len(tools))
-		return &Event{Server: s.state.label, Kind: ServerAdded, Added: toolNames(tools)}, nil
-	})
-	if !joined {
-		_ = s.close()
 	}
 }

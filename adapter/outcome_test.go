@@ -189,7 +189,7 @@ func TestErrorTexts(t *testing.T) {
 	}{
 		{opened(Server{}), `open toolset: server has no name: set Server.Name`},
 		{opened(Server{Name: "a"}), `open toolset: server "a": set Transport`},
-		{opened(nobody, nobody), `open toolset: server "b" is there twice: give each a name of its own`},
+		{opened(nobody, nobody), `open toolset: server "b" is there already: give each a name of its own`},
 		{opened(Server{Name: "a", Transport: reach, KeyInMeta: "k", KeyInArgument: "k"}), `open toolset: server "a": set either KeyInMeta or KeyInArgument, not both`},
 		{opened(Server{Name: "a", Policy: Policy{Start: "late"}, Transport: reach}), `open toolset: server "a": Policy.Start is "late": want "required", "available" or "lazy"`},
 		{opened(Server{Name: "a", Policy: Policy{Trust: TrustFull + 1}, Transport: reach}), `open toolset: server "a": Policy.Trust is 4: want TrustNone, TrustHints or TrustFull`},
@@ -201,7 +201,7 @@ func TestErrorTexts(t *testing.T) {
 			`open toolset: server "b": connect: start "no-such-program": executable file not found in $PATH: install it, or give its full path` + advice},
 		{opened(Server{Name: "b", Transport: &mcpclient.HTTP{URL: "example.com"}}),
 			`open toolset: server "b": connect: HTTP.URL "example.com": want http://host/path or https://host/path` + advice},
-		{ts.Add(ctx, Server{Name: "a", Transport: nobody.Transport}), `add to toolset: server "a" is there already: remove it first, or give it another name`},
+		{ts.Add(ctx, Server{Name: "a", Transport: nobody.Transport}), `add to toolset: server "a" is there already: give each a name of its own`},
 		{ts.Add(ctx, nobody), `add to toolset: server "b": connect: nobody there`},
 		{ts.Remove("z"), `remove from toolset: there is no server "z"`},
 		{ts.Refresh(ctx, "z"), `refresh toolset: there is no server "z"`},

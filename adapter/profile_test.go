@@ -275,8 +275,6 @@ func TestCatalogForAProvider(t *testing.T) {
 	check.Equal(t, "the placeholder taken out", callTool(t, ts, "open", `{"no_parameters":true}`).Text, `{}`)
 	defs[0].Function.Name = "changed"
 	check.Equal(t, "the caller's change", ts.Catalog(profile.OpenAIStrict).Definitions()[0].Function.Name, "open")
-	defer func() { check.That(t, recover() != nil, "got no panic for a target that there is not") }()
-	ts.Catalog("none")
 }
 
 // Tools without parameters were refused: "object schema missing properties", or null where a list belongs.

@@ -32,10 +32,20 @@ func (c *connector) refresh(ctx context.Context, s *server) error {
 		s.watch.awaitSubscription(ctx)
 	}
 	return c.changeServer(ctx, s, func(ctx context.Context) (*Event, error) {
-		if c.mustReplace(s) {
-			return c.reconnect(ctx, s, ServerAdded)
+		switch {
+		case s.dormant:
+			return c.wake(ctx, s)
+		case !c.mustReplace(s):
+			return c.relistTools(ctx, s)
 		}
-		return c.relistTools(ctx, s)
+		e, err := c.reconnect(ctx, s, ServerAdded, c.open)
+		switch {
+		case e != nil:
+			c.opts.Logger.Info("a server is connected", "server", s.state.label)
+		case err != nil && ctx.Err() == nil:
+			c.roster.fail(s, err)
+		}
+		return e, err
 	})
 }
 
@@ -95,13 +105,13 @@ func (c *connector) changeHeld(
 	return e != nil && c.reporter.add(s.state, *e), err
 }
 
-// mustReplace reports whether a server has to be replaced: it could not be opened or is idle, or its connection has
-// ended and its client does not restart it.
+// mustReplace reports whether a server has to be replaced: it could not be opened, or its connection has ended and its client
+// does not restart it.
 func (c *connector) mustReplace(s *server) bool {
 	c.roster.mu.Lock()
 	failed := s.err != nil
 	c.roster.mu.Unlock()
-	return failed || s.client == nil || s.client.Err() != nil
+	return failed || s.client.Err() != nil
 }
 
 // relistTools lists the tools of a server and replaces the earlier list. The event is nil if
@@ -150,12 +160,20 @@ func (c *connector) relistUserTools(ctx context.Context, s *server) error {
 	return nil
 }
 
-// reconnect replaces a server by a new connection; the old one is closed after its last call. The event, of that kind,
-// is nil if the server was removed meanwhile. After an error nothing has changed.
-func (c *connector) reconnect(ctx context.Context, old *server, kind EventKind) (*Event, error) {
+// reconnect replaces a server by a new connection, which open makes; the old one is closed after its last call. The event, of
+// that kind, is nil if the server was removed meanwhile, which ends the attempt. After an error nothing has changed.
+func (c *connector) reconnect(
+	ctx context.Context, old *server, kind EventKind, open func(context.Context, *server) error,
+) (*Event, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(old.life, cancel)()
 	s := c.newServer(old.state)
 	s.pins = old.pins
-	if err := c.open(ctx, s); err != nil {
+	if err := open(ctx, s); err != nil {
+		if old.life.Err() != nil && c.roster.life.Err() == nil {
+			return nil, nil
+		}
 		return nil, err
 	}
 	var e Event
@@ -170,9 +188,6 @@ func (c *connector) reconnect(ctx context.Context, old *server, kind EventKind) 
 		return nil, nil
 	}
 	c.lender.retire(old)
-	if !old.dormant {
-		c.opts.Logger.Info("a server is connected", "server", s.state.label)
-	}
 	c.watchServer(s)
 	return &e, nil
 }

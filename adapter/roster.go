@@ -18,15 +18,14 @@ type roster struct {
 	end        context.CancelFunc
 	background sync.WaitGroup // the goroutines of servers, and what else Close waits for
 
-	mu       sync.Mutex // also guards fields of servers that say so
-	servers  []*server
-	retired  []*server       // replaced servers with current calls
-	reserved map[string]bool // names of servers that are being added
-	closed   bool
+	mu      sync.Mutex // also guards fields of servers that say so
+	servers []*server
+	retired []*server // replaced servers with current calls
+	closed  bool
 }
 
 func newRoster(o *Options) *roster {
-	r := &roster{opts: o, reserved: map[string]bool{}}
+	r := &roster{opts: o}
 	r.life, r.end = context.WithCancel(context.Background())
 	r.present.Store(newSnapshot(o, nil, nil, nil))
 	return r
@@ -131,31 +130,8 @@ func (r *roster) delayClose(s *server) (done func()) {
 	if r.closed || !slices.Contains(r.servers, s) {
 		return nil
 	}
-	return r.delayCloseLocked()
-}
-
-func (r *roster) delayCloseLocked() (done func()) {
 	r.background.Add(1)
 	return r.background.Done
-}
-
-// setServers sets the servers of a toolset that is being opened.
-func (r *roster) setServers(all []*server) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.servers = slices.Clone(all)
-	r.buildLocked()
-}
-
-// fail sets the error of a server that could not be opened. It reports whether the toolset has the server.
-func (r *roster) fail(s *server, err error) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.closed || !slices.Contains(r.servers, s) {
-		return false
-	}
-	s.err = err
-	return true
 }
 
 // listNamed returns the servers with these names, or all that are not dormant if names is empty. The
@@ -179,42 +155,35 @@ func (r *roster) listNamed(names []string) ([]*server, error) {
 	}), nil
 }
 
-// reserve reserves the name of a server that is being opened, until add, and makes Close wait until done is called. The
-// error says that the name is taken.
-func (r *roster) reserve(label string) (done func(), err error) {
+// add adds a server at the end. The error says that its name is taken.
+func (r *roster) add(s *server) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
-		return nil, errToolsetClosed
-	}
-	if r.reserved[label] || r.indexLocked(label) >= 0 {
-		return nil, fmt.Errorf("server %q is there already: remove it first, or give it another name", label)
-	}
-	r.reserved[label] = true
-	return r.delayCloseLocked(), nil
-}
-
-// add adds a server under its reserved name. If opening failed it only frees the name.
-func (r *roster) add(s *server, failed error) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.reserved, s.state.label)
-	switch {
-	case r.closed:
 		return errToolsetClosed
-	case failed != nil:
-		return failed
+	}
+	if r.indexLocked(s.state.label) >= 0 {
+		return fmt.Errorf("server %q is there already: give each a name of its own", s.state.label)
 	}
 	r.servers = append(r.servers, s)
 	r.buildLocked()
 	return nil
 }
 
-// remove removes a server and returns it, nil if there is none.
-func (r *roster) remove(label string) *server {
+// fail sets the error of a server that is not open to the latest one.
+func (r *roster) fail(s *server, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	i := r.indexLocked(label)
+	if s.err != nil {
+		s.err = err
+	}
+}
+
+// remove removes a server and returns it, nil if there is none that matches.
+func (r *roster) remove(matches func(*server) bool) *server {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	i := slices.IndexFunc(r.servers, matches)
 	if i < 0 {
 		return nil
 	}

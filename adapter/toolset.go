@@ -27,7 +27,7 @@ var errToolsetClosed = errors.New("toolset is closed")
 // newToolset returns a toolset without servers. Its parts get each other's methods as functions.
 func newToolset(o *Options) *Toolset {
 	t := &Toolset{opts: o, roster: newRoster(o)}
-	t.reporter = &reporter{opts: o, roster: t.roster}
+	t.reporter = newReporter(o, t.roster)
 	t.calls = &calls{
 		approvals: newApprovals(o), intercept: o.Intercept, current: t.roster.current,
 		fit: func(text string, tool *Tool, taken int) string {
@@ -46,6 +46,7 @@ func newToolset(o *Options) *Toolset {
 	if o.KeepResults > 0 {
 		kept := newSpill(o, t.roster.current)
 		kept.tool.calls, t.calls.fit, t.roster.own = t.calls, kept.fit, kept.tool
+		t.roster.buildLocked() // nobody else has it yet
 	}
 	return t
 }
@@ -115,7 +116,7 @@ func (t *Toolset) Add(ctx context.Context, added Server) error {
 // Remove removes a server and its tools, and closes its connections, also those of users ([Server.PerUser]). Its
 // current calls fail. It returns an error if there is no such server.
 func (t *Toolset) Remove(name string) error {
-	s := t.roster.remove(name)
+	s := t.roster.remove(func(s *server) bool { return s.state.label == name })
 	if s == nil {
 		return fmt.Errorf("remove from toolset: there is no server %q", name)
 	}

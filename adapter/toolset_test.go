@@ -124,8 +124,10 @@ func TestRefreshOfAServerThatFailed(t *testing.T) {
 		deaf, l := newListener(t), newListener(t, "a")
 		deaf.listless = true
 		ts := open(t, &Options{Policy: Policy{Start: StartAvailable}, OnChange: e.hear, retryWait: -1},
-			Server{Name: "p", Transport: serving("x", deaf, l)})
+			Server{Name: "p", Transport: inTurn(deaf.way, transportFunc(unreachable), l.way)})
 		check.Fails(t, ts.Servers()[0].Err, "a server that lists nothing")
+		check.Is(t, ts.Refresh(t.Context()), errNoDial)
+		check.Is(t, ts.Servers()[0].Err, errNoDial, "the latest reason")
 		check.Must(t, ts.Refresh(t.Context()))
 		check.NoError(t, ts.Servers()[0].Err)
 		wantEvents(t, &e, Event{Server: "p", Kind: ServerAdded, Added: []string{"a"}})
@@ -193,8 +195,7 @@ func TestRestartedServerIsListedAgain(t *testing.T) {
 		check.Must(t, ts.Refresh(t.Context())) // waits for the restart
 		synctest.Wait()
 		wantTools(t, ts, "b")
-		n := way.dials.Load()
-		check.That(t, ts.Servers()[0].Client == client && n == 2, "got %d connections, want 2 of the same client", n)
+		check.That(t, ts.Servers()[0].Client == client && way.dials.Load() == 2, "got %d connections, want 2 of the same client", way.dials.Load())
 		_ = second.conn.Close()
 		time.Sleep(time.Minute) // the client gives up
 		tried := way.dials.Load()
@@ -273,7 +274,6 @@ func TestRepeatedMembers(t *testing.T) {
 }
 
 func TestFingerprint(t *testing.T) {
-	yes := true
 	tool := mcp.Tool{Name: "a", Description: "b", InputSchema: json.RawMessage(`{"type":"object","properties":{"x":{"maximum":9007199254740993}}}`)}
 	same := tool
 	same.InputSchema = json.RawMessage("{ \"properties\": {\"x\":{\"maximum\":9007199254740993}},\n\"type\":\"object\"}")
@@ -287,7 +287,7 @@ func TestFingerprint(t *testing.T) {
 		"schema":        func(t *mcp.Tool) { t.InputSchema = bytes.Replace(t.InputSchema, []byte("740993"), []byte("740992"), 1) },
 		"output schema": func(t *mcp.Tool) { t.OutputSchema = json.RawMessage(`{}`) },
 		"visibility":    func(t *mcp.Tool) { t.Meta = json.RawMessage(`{"ui":{"visibility":["model"]}}`) },
-		"annotation":    func(t *mcp.Tool) { t.Annotations = &mcp.ToolAnnotations{ReadOnlyHint: &yes} },
+		"annotation":    func(t *mcp.Tool) { t.Annotations = &mcp.ToolAnnotations{ReadOnlyHint: new(true)} },
 	} {
 		changed := tool
 		change(&changed)
