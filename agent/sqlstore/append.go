@@ -52,11 +52,9 @@ func (s *database) Append(
 	}
 	head.ReplyCount = 0
 	before := head.Seq - uint64(len(records))
-	tenant, id := columnsOf(lease.Key)
-	update := []any{
-		head.Agent, string(head.Status), nanos(head.Updated), due(head), int64(head.Seq), int64(head.Snapshot), data,
-		tenant, id, int64(lease.Epoch), int64(before),
-	}
+	update := slices.Concat(
+		[]any{head.Agent, string(head.Status), nanos(head.Updated), due(head), int64(head.Seq), int64(head.Snapshot), data},
+		columnsOf(lease.Key), []any{int64(lease.Epoch), int64(before)})
 	hasReplies := len(replies) > 0 || len(head.QuestionIDs) > 0
 	if n := len(items); s.d.remote && 0 < n && n <= fewRows && !hasReplies {
 		err = s.appendInOne(ctx, update, items)
@@ -76,19 +74,16 @@ func (s *database) appendInOne(ctx context.Context, update []any, items []item) 
 	text := s.d.statement(appendRecords(len(items)))
 	return attempt(ctx, func() error {
 		return s.retry(ctx, func() error {
-			release, err := s.takeTurn(ctx)
-			if err != nil {
-				return err
-			}
-			defer release()
-			result, err := s.db.ExecContext(ctx, text, args...)
-			if err != nil {
-				return err
-			}
-			if n, err := result.RowsAffected(); err != nil || n > 0 {
-				return err
-			}
-			return refuse(record.ErrConflict)
+			return s.inTurn(ctx, func() error {
+				result, err := s.db.ExecContext(ctx, text, args...)
+				if err != nil {
+					return err
+				}
+				if n, err := result.RowsAffected(); err != nil || n > 0 {
+					return err
+				}
+				return refuse(record.ErrConflict)
+			})
 		})
 	})
 }
@@ -143,10 +138,10 @@ func (t *tx) countReplies(ctx context.Context, head run.Head) error {
 		}
 		return err
 	})
-	if err != nil || head.ReplyCount == 0 {
-		return err
+	if err == nil && head.ReplyCount > 0 {
+		err = t.updateReplies(ctx, head)
 	}
-	return t.updateReplies(ctx, head)
+	return err
 }
 
 // updateReplies stores head.ReplyCount, and since when the run is due because of them.

@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
-	"fmt"
 
 	"github.com/mcpchain/mcpchain/agent/internal/subject"
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -33,8 +32,8 @@ func (s *database) PutBlob(ctx context.Context, lease record.Lease, name string,
 	}
 	err := s.write(ctx, func(ctx context.Context, t *tx) error {
 		var num, runSize, tenantSize int64
-		tenant, id := columnsOf(lease.Key)
-		err := t.one(ctx, record.ErrConflict, selectHeld+t.d.lockRows, []any{tenant, id, int64(lease.Epoch)}, &num)
+		tenant := lease.Key.Tenant
+		err := t.one(ctx, record.ErrConflict, selectHeld+t.d.lockRows, heldBy(lease), &num)
 		if err == nil {
 			err = one(ctx, t, sumBlobs, []any{num, tenant, num, name}, &runSize, &tenantSize)
 		}
@@ -51,27 +50,25 @@ func (s *database) PutBlob(ctx context.Context, lease record.Lease, name string,
 }
 
 func (s *database) Blob(ctx context.Context, key run.Key, name string) (data []byte, err error) {
-	var want int64
-	tenant, id := columnsOf(key)
+	var sum int64
 	err = sql.ErrNoRows
 	if record.CheckBlob(key, name, 0, 0, 0) == nil { // otherwise no blob can have the name
 		err = s.withReader(ctx, func(q querier) error {
-			return one(ctx, q, s.d.statement(selectBlob), []any{tenant, id, name}, &want, &data)
+			return one(ctx, q, s.d.statement(selectBlob), append(columnsOf(key), name), &sum, &data)
 		})
 	}
 	switch {
 	case isNone(err):
 		err = record.ErrNotFound
-	case err == nil && sum(data) != want:
-		err = fmt.Errorf("%w: its sum is %x and should be %x", record.ErrCorrupt, sum(data), want)
+	case err == nil:
+		err = checkSum(data, sum)
 	}
 	return subject.Result(data, err, "load blob %.100q of run %q", name, key.ID)
 }
 
 func (s *database) Blobs(ctx context.Context, key run.Key) (all []string, err error) {
-	tenant, id := columnsOf(key)
 	err = s.withReader(ctx, func(q querier) error {
-		return each(ctx, q, s.d.statement(selectBlobs), []any{tenant, id}, func(rows *sql.Rows) error {
+		return each(ctx, q, s.d.statement(selectBlobs), columnsOf(key), func(rows *sql.Rows) error {
 			var name string
 			err := rows.Scan(&name)
 			all = append(all, name)

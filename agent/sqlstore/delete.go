@@ -9,7 +9,6 @@ import (
 	"github.com/mcpchain/mcpchain/agent/internal/subject"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
-	"github.com/mcpchain/mcpchain/internal/backoff"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
@@ -43,8 +42,7 @@ func (t *tx) returnPages(ctx context.Context) error {
 func (s *database) Delete(ctx context.Context, key run.Key) error {
 	err := s.write(ctx, func(ctx context.Context, t *tx) error {
 		var num, epoch int64
-		tenant, id := columnsOf(key)
-		err := one(ctx, t, deleteRun, []any{tenant, id}, &num, &epoch)
+		err := one(ctx, t, deleteRun, columnsOf(key), &num, &epoch)
 		if isNone(err) {
 			return nil
 		}
@@ -59,31 +57,9 @@ func (s *database) Delete(ctx context.Context, key run.Key) error {
 		if err := t.returnPages(ctx); err != nil {
 			return err
 		}
-		return t.awaitClock(ctx, uint64(epoch))
+		return ledger.AwaitEpoch(uint64(epoch), func() (time.Time, error) { return t.d.now(ctx, t) })
 	})
 	return subject.Wrap(err, "delete run %q", key.ID)
-}
-
-// maxTicks bounds the wait, in milliseconds, for the clock to pass the last epoch of a deleted run.
-// Clocks of some systems stand still for 16 ms.
-const maxTicks = 20
-
-// awaitClock returns once a new run would get a higher epoch, or after maxTicks. It does not wait for
-// a clock that was set back further.
-func (t *tx) awaitClock(ctx context.Context, epoch uint64) error {
-	for range maxTicks {
-		now, err := t.d.now(ctx, t)
-		if err != nil {
-			return err
-		}
-		if next := ledger.FirstEpoch(now); next > epoch || epoch-next > maxTicks*1000 {
-			return nil
-		}
-		if err := backoff.Sleep(ctx, time.Millisecond); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 const (
@@ -92,11 +68,9 @@ const (
 )
 
 func (s *database) Prune(ctx context.Context, lease record.Lease) error {
-	tenant, id := columnsOf(lease.Key)
 	err := s.write(ctx, func(ctx context.Context, t *tx) error {
 		var num, snapshot int64
-		args := []any{tenant, id, int64(lease.Epoch)}
-		if err := t.one(ctx, record.ErrConflict, selectSnapshot+t.d.lockRows, args, &num, &snapshot); err != nil {
+		if err := t.one(ctx, record.ErrConflict, selectSnapshot+t.d.lockRows, heldBy(lease), &num, &snapshot); err != nil {
 			return err
 		}
 		n, err := t.exec(ctx, pruneRecords, num, snapshot)

@@ -39,18 +39,16 @@ func (s *database) Acquire(ctx context.Context, key run.Key, h record.Holder) (r
 func (t *tx) acquire(ctx context.Context, lease *record.Lease, h record.Holder, now time.Time) error {
 	// A lease may be lost in a power cut. The clock prevents that its epoch is used again.
 	first := int64(ledger.FirstEpoch(now))
-	tenant, id := columnsOf(lease.Key)
-	var epoch, seq int64
-	var data []byte
-	err := one(ctx, t, acquireRun, []any{
-		first, first, until(now.Add(h.TTL)), int64(max(h.TTL, 0)), h.Name,
-		tenant, id, until(now), until(now.Add(maxLead)),
-	}, &epoch, &seq, &data)
+	var stored storedHead
+	err := one(ctx, t, acquireRun, slices.Concat(
+		[]any{first, first, until(now.Add(h.TTL)), int64(max(h.TTL, 0)), h.Name},
+		columnsOf(lease.Key), []any{until(now), until(now.Add(maxLead))},
+	), &stored.epoch, &lease.Seq, &stored.data)
 	if err != nil {
 		return err
 	}
-	head, err := decodeHead(lease.Key, data, epoch, 0, 0, 0)
-	lease.Epoch, lease.Seq, lease.Created = uint64(epoch), uint64(seq), head.Created
+	head, err := stored.decode(lease.Key)
+	lease.Epoch, lease.Created = uint64(stored.epoch), head.Created
 	return err // not a refusal: the run is acquired, and the transaction must be rolled back
 }
 
@@ -59,8 +57,7 @@ func (t *tx) acquire(ctx context.Context, lease *record.Lease, h record.Holder, 
 func (t *tx) heldError(ctx context.Context, key run.Key, now time.Time) error {
 	var holder string
 	var held int64
-	tenant, id := columnsOf(key)
-	if err := t.one(ctx, record.ErrNotFound, selectHolder, []any{tenant, id}, &holder, &held); err != nil {
+	if err := t.one(ctx, record.ErrNotFound, selectHolder, columnsOf(key), &holder, &held); err != nil {
 		return err
 	}
 	if held <= until(now) {
@@ -115,8 +112,7 @@ func (t *tx) renew(ctx context.Context, leases []record.Lease, ttl time.Duration
 	}
 	args := []any{until(now.Add(ttl)), int64(max(ttl, 0))}
 	for _, lease := range leases {
-		tenant, id := columnsOf(lease.Key)
-		args = append(args, tenant, id, int64(lease.Epoch))
+		args = append(args, heldBy(lease)...)
 	}
 	kept = map[run.Key]uint64{}
 	query := renewRuns + strings.Repeat(", "+heldRow, len(leases)-1) + ") RETURNING tenant, id, epoch"
@@ -129,10 +125,12 @@ func (t *tx) renew(ctx context.Context, leases []record.Lease, ttl time.Duration
 	})
 }
 
+// heldBy returns a lease as the columns tenant, id and epoch.
+func heldBy(lease record.Lease) []any { return append(columnsOf(lease.Key), int64(lease.Epoch)) }
+
 func (s *database) Release(ctx context.Context, lease record.Lease) error {
 	err := s.writeLeases(ctx, func(ctx context.Context, t *tx) error {
-		tenant, id := columnsOf(lease.Key)
-		_, err := t.exec(ctx, releaseRun, tenant, id, int64(lease.Epoch))
+		_, err := t.exec(ctx, releaseRun, heldBy(lease)...)
 		return err
 	})
 	return subject.Wrap(err, "release run %q", lease.Key.ID)
@@ -150,11 +148,10 @@ const (
 )
 
 func (s *database) RequestCancel(ctx context.Context, key run.Key) error {
-	tenant, id := columnsOf(key)
 	err := s.write(ctx, func(ctx context.Context, t *tx) error {
-		n, err := t.exec(ctx, insertCancel, tenant, id)
+		n, err := t.exec(ctx, insertCancel, columnsOf(key)...)
 		if err == nil && n == 0 {
-			err = t.one(ctx, record.ErrNotFound, selectNum, []any{tenant, id}, new(int64))
+			err = t.one(ctx, record.ErrNotFound, selectNum, columnsOf(key), new(int64))
 		}
 		if err == nil {
 			_, err = t.exec(ctx, deleteCancels)

@@ -67,15 +67,13 @@ func (s *database) page(ctx context.Context, q record.Query, last *row, size int
 	err = s.withReader(ctx, func(c querier) error {
 		return each(ctx, c, s.d.statement(query), args, func(rows *sql.Rows) error {
 			var key run.Key
-			var epoch, held, ttl int64
-			var replies int
-			var data []byte
+			var stored storedHead
 			var r row
-			err := rows.Scan(&key.Tenant, &key.ID, &epoch, &held, &ttl, &replies, &r.updated, &r.due, &data)
+			err := rows.Scan(stored.columns(&key.Tenant, &key.ID, &r.updated, &r.due)...)
 			if err != nil {
 				return err
 			}
-			if r.head, err = decodeHead(key, data, epoch, held, ttl, replies); err != nil {
+			if r.head, err = stored.decode(key); err != nil {
 				r.head, r.err = run.Head{Key: key}, fmt.Errorf("%w: %w", record.ErrDamaged, err)
 			}
 			page = append(page, r)
@@ -99,7 +97,7 @@ func (s *database) Count(ctx context.Context, q record.Query) (n int, err error)
 	return subject.Result(n, err, "count runs")
 }
 
-const selectRows = `SELECT tenant, id, epoch, held, ttl, answers, updated, due, head FROM mcpchain_runs`
+const selectRows = `SELECT tenant, id, updated, due, epoch, held, ttl, answers, head FROM mcpchain_runs`
 
 // selectPage returns the SQL of a page of a list. Indexes have the order within a status, so a list
 // of all statuses is the union of a list for each status.
@@ -217,15 +215,13 @@ func conditions(q record.Query, last *row) *selection {
 		s.add("1 = 0")
 	}
 	if q.ID != "" {
-		_, id := columnsOf(run.Key{ID: q.ID})
-		s.add("id = ?", id)
+		s.add("id = ?", columnsOf(run.Key{ID: q.ID})[1])
 	}
 	if n := len(q.Agents); n > 0 {
-		names := make([]any, n)
-		for i, name := range q.Agents {
-			names[i] = name
+		s.add("agent IN (?" + strings.Repeat(", ?", n-1) + ")")
+		for _, name := range q.Agents {
+			s.args = append(s.args, name)
 		}
-		s.add("agent IN (?"+strings.Repeat(", ?", n-1)+")", names...)
 	}
 	if q.Status != "" {
 		s.add("status = ?", string(q.Status))

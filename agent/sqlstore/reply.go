@@ -45,17 +45,13 @@ func (t *tx) replyAs(ctx context.Context, lease record.Lease, last uint64, repli
 }
 
 // head reads the head of a run and locks its row.
-func (t *tx) head(ctx context.Context, key run.Key) (head run.Head, err error) {
-	var epoch, held, ttl int64
-	var count int
-	var data []byte
-	tenant, id := columnsOf(key)
-	err = t.one(ctx, record.ErrNotFound, selectHead+t.d.lockRows, []any{tenant, id}, &epoch, &held, &ttl, &count, &data)
-	if err == nil {
-		head, err = decodeHead(key, data, epoch, held, ttl, count)
-		err = refuse(err)
+func (t *tx) head(ctx context.Context, key run.Key) (run.Head, error) {
+	var stored storedHead
+	if err := t.one(ctx, record.ErrNotFound, selectHead+t.d.lockRows, columnsOf(key), stored.columns()...); err != nil {
+		return run.Head{}, err
 	}
-	return head, err
+	head, err := stored.decode(key)
+	return head, refuse(err)
 }
 
 // insertReplies inserts the replies that the run does not have yet, and returns their number.

@@ -60,13 +60,13 @@ func until(t time.Time) int64 {
 	return nanos(t)
 }
 
-// columnsOf returns a key as columns. An invalid key, which a database may refuse, becomes one that
-// no run has.
-func columnsOf(key run.Key) (tenant, id string) {
+// columnsOf returns a key as the columns tenant and id. An invalid key, which a database may refuse,
+// becomes one that no run has.
+func columnsOf(key run.Key) []any {
 	if ledger.CheckKey(key) != nil {
-		return "", ""
+		key = run.Key{}
 	}
-	return key.Tenant, key.ID
+	return []any{key.Tenant, key.ID}
 }
 
 // anyJSON allows names that are not UTF-8, as other stores do, and what the JSON of peers may have,
@@ -99,21 +99,31 @@ func checkHead(data []byte) error {
 	return nil
 }
 
-func decodeHead(key run.Key, data []byte, epoch, held, ttl int64, replies int) (run.Head, error) {
-	var h run.Head
-	if err := checkHead(data); err != nil {
+// storedHead is the columns of a head: the JSON, and the part of the store.
+type storedHead struct {
+	epoch, held, ttl int64
+	replies          int
+	data             []byte
+}
+
+// columns returns where to scan epoch, held, ttl, answers and head, after other columns.
+func (c *storedHead) columns(others ...any) []any {
+	return append(others, &c.epoch, &c.held, &c.ttl, &c.replies, &c.data)
+}
+
+func (c *storedHead) decode(key run.Key) (h run.Head, err error) {
+	if err := checkHead(c.data); err != nil {
 		return h, fmt.Errorf("read the head of run %q: %w", key.ID, err)
 	}
-	if err := json.Unmarshal(data, &h, anyJSON); err != nil {
+	if err := json.Unmarshal(c.data, &h, anyJSON); err != nil {
 		return h, fmt.Errorf("read the head of run %q: %w: %w", key.ID, record.ErrCorrupt, err)
 	}
 	if h.Key != key {
 		return h, fmt.Errorf("read the head of run %q: it is of run %q: %w", key.ID, h.Key.ID, record.ErrCorrupt)
 	}
-	h.Epoch, h.ReplyCount = uint64(epoch), replies
-	h.TTL = time.Duration(ttl)
-	if held != 0 {
-		h.HeldUntil = time.Unix(0, held)
+	h.Epoch, h.TTL, h.ReplyCount = uint64(c.epoch), time.Duration(c.ttl), c.replies
+	if c.held != 0 {
+		h.HeldUntil = time.Unix(0, c.held)
 	}
 	return h, nil
 }
@@ -141,9 +151,17 @@ func encodeAll[T json.Marshaler](all []T, name func(T) any) ([]item, error) {
 	return items, nil
 }
 
-func decode(data []byte, want int64, into json.Unmarshaler) error {
+// checkSum returns an error unless data has that checksum.
+func checkSum(data []byte, want int64) error {
 	if got := sum(data); got != want {
 		return fmt.Errorf("%w: its sum is %x and should be %x", record.ErrCorrupt, got, want)
+	}
+	return nil
+}
+
+func decode(data []byte, sum int64, into json.Unmarshaler) error {
+	if err := checkSum(data, sum); err != nil {
+		return err
 	}
 	if err := into.UnmarshalJSON(data); err != nil {
 		return fmt.Errorf("%w: %w", record.ErrCorrupt, err)

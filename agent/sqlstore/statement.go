@@ -16,7 +16,9 @@ const (
 	ofReplies       = ` FROM mcpchain_runs r JOIN mcpchain_answers a ON a.run = r.num WHERE r.tenant = ? AND r.id = ?`
 
 	// selectLog reads a run in one statement, and so at one moment. selectCurrent leaves out
-	// the records before the last snapshot. The first column of a row is headPart, recordPart or replyPart.
+	// the records before the last snapshot. The first column of a row is headPart, recordPart or replyPart;
+	// the others are those of a head. In them, a record has its number and checksum as epoch and held, and a
+	// reply its checksum as held.
 	selectLog     = selectRecords + andReplies
 	selectCurrent = selectRecords + sinceSnapshot + andReplies
 

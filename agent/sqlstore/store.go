@@ -56,12 +56,7 @@ func open(ctx context.Context, db *sql.DB, d *dialect) (Store, error) {
 // at a server one of the pool, in its turn.
 func (s *database) withReader(ctx context.Context, read func(querier) error) error {
 	if s.d.reader == "" {
-		release, err := s.takeTurn(ctx)
-		if err != nil {
-			return err
-		}
-		defer release()
-		return read(s.db)
+		return s.inTurn(ctx, func() error { return read(s.db) })
 	}
 	conn, err := s.db.Conn(ctx)
 	if err != nil {
@@ -74,17 +69,18 @@ func (s *database) withReader(ctx context.Context, read func(querier) error) err
 	return read(conn)
 }
 
-// takeTurn waits for a turn to use a connection. Release ends the turn.
-func (s *database) takeTurn(ctx context.Context) (release func(), err error) {
+// inTurn calls do once it is the caller's turn to use a connection.
+func (s *database) inTurn(ctx context.Context, do func() error) error {
 	turns := s.currentTurns()
 	if turns == nil {
-		return func() {}, nil
+		return do()
 	}
 	select {
 	case turns <- struct{}{}:
-		return func() { <-turns }, nil
+		defer func() { <-turns }()
+		return do()
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return ctx.Err()
 	}
 }
 

@@ -193,12 +193,7 @@ func (s *database) retry(ctx context.Context, transact func() error) error {
 
 // once makes a change in a transaction of its own, in its turn.
 func (s *database) once(ctx context.Context, leasesOnly bool, c change) error {
-	release, err := s.takeTurn(ctx)
-	if err != nil {
-		return err
-	}
-	defer release()
-	return s.transact(ctx, leasesOnly, c)
+	return s.inTurn(ctx, func() error { return s.transact(ctx, leasesOnly, c) })
 }
 
 // transact is once without waiting for a turn.

@@ -12,9 +12,27 @@ import (
 )
 
 // FirstEpoch returns the epoch for a run that is created at that time: microseconds since 1970,
-// and so higher than in leases of a deleted run with the same key. As a clock may stand still
-// for milliseconds, a store that deletes a run waits until the next epoch is higher.
+// and so higher than in leases of a deleted run with the same key, see [AwaitEpoch].
 func FirstEpoch(now time.Time) uint64 { return uint64(max(1, now.UnixMicro())) }
+
+// maxTicks bounds the wait of AwaitEpoch, in milliseconds. Clocks of some systems stand still for 16 ms.
+const maxTicks = 20
+
+// AwaitEpoch waits, before a store has deleted a run, until a new run would get a higher epoch. It does not
+// wait for a clock that was set back further.
+func AwaitEpoch(epoch uint64, clock func() (time.Time, error)) error {
+	for range maxTicks {
+		now, err := clock()
+		if err != nil {
+			return err
+		}
+		if next := FirstEpoch(now); next > epoch || epoch-next > maxTicks*1000 {
+			return nil
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return nil
+}
 
 // HeadOrder returns the order of runs in a list of a store: the latest change first or, if the list is of due
 // runs, the earliest [run.Head.DueSince].

@@ -36,6 +36,16 @@ func CheckOpen(s *State, replies []run.Reply, now time.Time) (open []run.Reply, 
 	return open, nil
 }
 
+// RepliesTo returns the replies to questions, in the order of the questions. replies has them by question.
+func RepliesTo(questions []string, replies map[string]run.Reply) (out []run.Reply) {
+	for _, id := range questions {
+		if r, ok := replies[id]; ok {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
 // Dated returns a copy of replies in which those without a time have that of now.
 func Dated(replies []run.Reply, now time.Time) []run.Reply {
 	replies = slices.Clone(replies)
