@@ -136,28 +136,26 @@ func (s *directory) path(name string) string { return filepath.Join(s.dir, name)
 // stripeOf returns the name of the lock of a file, a number below stripes in hexadecimal.
 func stripeOf(name string) string { return name[:2] }
 
-// lock waits until no other goroutine or process changes the file. Some files share a lock. A
+// locked calls do while no other goroutine or process changes the file. Some files share a lock. A
 // process that is stopped while it holds one blocks others until it continues or ends.
-func (s *directory) lock(ctx context.Context, name string) (unlock func(), err error) {
+func (s *directory) locked(ctx context.Context, name string, do func() error) error {
 	if err := ctx.Err(); err != nil {
-		return nil, err
+		return err
 	}
 	stripe, err := strconv.ParseUint(stripeOf(name), 16, 8)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	select {
 	case s.locks[stripe] <- struct{}{}:
+		defer func() { <-s.locks[stripe] }()
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return ctx.Err()
 	}
 	release, err := private.Lock(ctx, filepath.Join(s.dir, "locks", stripeOf(name)))
 	if err != nil {
-		<-s.locks[stripe]
-		return nil, err
+		return err
 	}
-	return func() {
-		_ = release() // closing the file releases the lock in any case
-		<-s.locks[stripe]
-	}, nil
+	defer func() { _ = release() }() // closing the file releases the lock in any case
+	return do()
 }

@@ -73,16 +73,11 @@ func (s *directory) setLease(ctx context.Context, lease record.Lease, until time
 }
 
 func (s *directory) Delete(ctx context.Context, key run.Key) error {
-	return wrap("delete", key, s.delete(ctx, key))
+	return wrap("delete", key, s.locked(ctx, nameOf(key), func() error { return s.delete(key) }))
 }
 
-func (s *directory) delete(ctx context.Context, key run.Key) error {
+func (s *directory) delete(key run.Key) error {
 	name := nameOf(key)
-	unlock, err := s.lock(ctx, name)
-	if err != nil {
-		return err
-	}
-	defer unlock()
 	last, _ := s.lastHead(name)
 	if err := s.removeBlobs(key); err != nil { // first, so that no blob remains without its run
 		return err
@@ -90,28 +85,13 @@ func (s *directory) delete(ctx context.Context, key run.Key) error {
 	if err := s.remove(s.path(filepath.Join(cancelDir, name))); err != nil { // a later run may have the same time of creation
 		return err
 	}
-	err = s.files.Remove(s.path(name))
+	err := s.files.Remove(s.path(name))
 	if err == nil {
-		s.awaitClock(last.Epoch)
+		_ = ledger.AwaitEpoch(last.Epoch, func() (time.Time, error) { return s.now(), nil })
 		s.removeMarks(marksOf(last), nil)
 	}
 	if err == nil || errors.Is(err, fs.ErrNotExist) { // also if another process ended before its sync
 		return s.syncDir(s.dir)
 	}
 	return err
-}
-
-// maxTicks bounds the wait, in milliseconds, for the clock to pass the last epoch of a deleted run.
-// Clocks of some systems stand still for 16 ms.
-const maxTicks = 20
-
-// awaitClock returns once a new run would get a higher epoch, or after maxTicks. It does not wait for
-// a clock that was set back further.
-func (s *directory) awaitClock(epoch uint64) {
-	for range maxTicks {
-		if next := ledger.FirstEpoch(s.now()); next > epoch || epoch-next > maxTicks*1000 {
-			return
-		}
-		time.Sleep(time.Millisecond)
-	}
 }

@@ -37,10 +37,10 @@ type head struct {
 }
 
 // afterAppend returns the head after an Append whose line begins at the offset at. The members of
-// the store stay.
+// the store stay; withReplies completes them.
 func (h head) afterAppend(next run.Head, records []run.Record, at int64) head {
 	next.Epoch, next.HeldUntil, next.TTL = h.Epoch, h.HeldUntil, h.TTL
-	out := head{Head: next, Holder: h.Holder}.withReplies(h.Answered)
+	out := head{Head: next, Answered: h.Answered, Holder: h.Holder}
 	switch {
 	case next.Snapshot >= records[0].Seq: // it is in this line
 		out.Current = at
@@ -50,10 +50,13 @@ func (h head) afterAppend(next run.Head, records []run.Record, at int64) head {
 	return out
 }
 
-// withReplies adds questions that have a reply, and drops those that are not open.
-func (h head) withReplies(questions []string) head {
-	isClosed := func(question string) bool { return !slices.Contains(h.QuestionIDs, question) }
-	h.Answered = slices.DeleteFunc(slices.Concat(h.Answered, questions), isClosed)
+// withReplies adds the questions of replies to those that have one, and drops those that are not open.
+func (h head) withReplies(replies []run.Reply) head {
+	h.Answered = slices.Clone(h.Answered)
+	for _, r := range replies {
+		h.Answered = append(h.Answered, r.Question)
+	}
+	h.Answered = slices.DeleteFunc(h.Answered, func(id string) bool { return !slices.Contains(h.QuestionIDs, id) })
 	h.ReplyCount = len(h.Answered)
 	return h
 }

@@ -14,14 +14,18 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// open opens the file of a run with the flag of [os.OpenFile]. The error matches [record.ErrNotFound] if
-// there is none.
-func (s *directory) open(name string, flag int) (file, error) {
+// withFile calls do with the file of a run, which it opens with the flag of [os.OpenFile] and closes. The
+// error matches [record.ErrNotFound] if there is none.
+func (s *directory) withFile(name string, flag int, do func(file) error) error {
 	f, err := s.files.OpenFile(s.path(name), flag, 0)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, record.ErrNotFound
+		return record.ErrNotFound
 	}
-	return f, err
+	if err != nil {
+		return err
+	}
+	err = do(f)
+	return errors.Join(err, f.Close())
 }
 
 // readEnd reads the last line of a file, and all of it after a crash. If that fails, the tip may
@@ -146,15 +150,6 @@ func (s *directory) readCurrent(f file, name string) (*content, error) {
 	return c, nil
 }
 
-// readFor reads what is needed to check replies: from the last snapshot on if all questions are open.
-func (s *directory) readFor(f file, name string, h head, replies []run.Reply) (*content, error) {
-	isClosed := func(r run.Reply) bool { return !slices.Contains(h.QuestionIDs, r.Question) }
-	if slices.ContainsFunc(replies, isClosed) {
-		return s.read(f, name)
-	}
-	return s.readCurrent(f, name)
-}
-
 func (s *directory) load(
 	ctx context.Context, key run.Key, read func(file, string) (*content, error),
 ) (*record.Log, error) {
@@ -172,15 +167,8 @@ func (s *directory) load(
 	return &record.Log{Head: c.tip.head.Head, Records: c.records, Replies: c.pending()}, nil
 }
 
-// pending returns the replies to open questions, in the order of the questions.
-func (c *content) pending() (replies []run.Reply) {
-	for _, question := range c.tip.head.QuestionIDs {
-		if r, ok := c.replies[question]; ok {
-			replies = append(replies, r)
-		}
-	}
-	return replies
-}
+// pending returns the replies to open questions.
+func (c *content) pending() []run.Reply { return ledger.RepliesTo(c.tip.head.QuestionIDs, c.replies) }
 
 // readComplete calls read with a file. If that fails or the content is incomplete, another process may
 // be writing, so it calls read once more, under the lock: what is incomplete then was left by a
@@ -189,26 +177,17 @@ func (s *directory) readComplete(ctx context.Context, name string, read func(fil
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	complete, err := s.withFile(name, read)
-	if complete || errors.Is(err, record.ErrNotFound) {
+	complete := false
+	readOnce := func() error {
+		return s.withFile(name, os.O_RDONLY, func(f file) (err error) {
+			complete, err = read(f)
+			return err
+		})
+	}
+	if err := readOnce(); complete || errors.Is(err, record.ErrNotFound) {
 		return err
 	}
-	unlock, err := s.lock(ctx, name)
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	_, err = s.withFile(name, read)
-	return err
-}
-
-func (s *directory) withFile(name string, read func(file) (bool, error)) (bool, error) {
-	f, err := s.open(name, os.O_RDONLY)
-	if err != nil {
-		return false, err
-	}
-	complete, err := read(f)
-	return complete, errors.Join(err, f.Close())
+	return s.locked(ctx, name, readOnce)
 }
 
 func isName(name string) bool {

@@ -122,17 +122,15 @@ const lockWait = time.Second
 func (s *directory) removeWrong(ctx context.Context, name string, marks []mark) error {
 	waiting, cancel := context.WithTimeout(ctx, lockWait)
 	defer cancel()
-	unlock, err := s.lock(waiting, name)
-	if err != nil {
-		return ctx.Err()
-	}
-	defer unlock()
-	h, err := s.lastHead(name)
-	switch {
-	case err == nil:
-		s.removeMarks(marks, marksOf(h))
-	case errors.Is(err, record.ErrNotFound):
-		s.removeMarks(marks, nil)
-	}
-	return nil
+	_ = s.locked(waiting, name, func() error {
+		h, err := s.lastHead(name)
+		switch {
+		case err == nil:
+			s.removeMarks(marks, marksOf(h))
+		case errors.Is(err, record.ErrNotFound):
+			s.removeMarks(marks, nil)
+		}
+		return nil
+	})
+	return ctx.Err()
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/mcpchain/mcpchain/agent/internal/subject"
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -20,34 +21,24 @@ func (s *directory) Create(
 	if err := record.CheckRecords(nil, record.Lease{}, head, records); err != nil {
 		return record.Lease{}, err
 	}
-	lease, err := s.create(ctx, h, head, records)
-	return lease, wrap("create", head.Key, err)
+	lease := record.Lease{Key: head.Key, Seq: head.Seq, Created: head.Created}
+	err := s.locked(ctx, nameOf(head.Key), func() (err error) {
+		lease.Epoch, err = s.create(h, head, records)
+		return err
+	})
+	return subject.Result(lease, err, "create run %q", head.Key.ID)
 }
 
-func (s *directory) create(
-	ctx context.Context, h record.Holder, first run.Head, records []run.Record,
-) (record.Lease, error) {
+func (s *directory) create(h record.Holder, first run.Head, records []run.Record) (epoch uint64, err error) {
 	name := nameOf(first.Key)
-	unlock, err := s.lock(ctx, name)
-	if err != nil {
-		return record.Lease{}, err
-	}
-	defer unlock()
-	f, err := s.open(name, os.O_RDONLY)
-	if err == nil {
-		return record.Lease{}, errors.Join(record.ErrExists, f.Close())
-	}
+	err = s.withFile(name, os.O_RDONLY, func(file) error { return record.ErrExists })
 	if !errors.Is(err, record.ErrNotFound) {
-		return record.Lease{}, err
+		return 0, err
 	}
 	now := s.now()
 	first.Epoch, first.HeldUntil, first.TTL = ledger.FirstEpoch(now), now.Add(h.TTL), h.TTL
 	l := &line{Records: records, Head: head{Head: first, Holder: h.Name}.withReplies(nil)}
-	err = s.replace(s.path(name), func(f file) error { return s.write(f, tip{}, l, s.sync) })
-	if err != nil {
-		return record.Lease{}, err
-	}
-	return record.Lease{Key: first.Key, Epoch: first.Epoch, Seq: first.Seq, Created: first.Created}, nil
+	return first.Epoch, s.replace(s.path(name), func(f file) error { return s.write(f, tip{}, l, s.sync) })
 }
 
 // Append implements [record.Store]. It reads the last line of the file, and with replies as much as
@@ -59,44 +50,26 @@ func (s *directory) Append(
 		if err := record.CheckRecords(&t.head.Head, lease, next, records); err != nil {
 			return err
 		}
-		l := &line{Records: records, Head: t.head.afterAppend(next, records, t.end)}
-		if len(replies) > 0 {
-			log, err := s.readFor(f, nameOf(lease.Key), t.head, replies)
-			if err != nil {
-				return err
-			}
-			if l.Replies, err = record.CheckReplies(log.tip.head.Head, log.replies, replies); err != nil {
-				return err
-			}
-			l.Head = l.Head.withReplies(questionIDs(l.Replies))
+		fresh, err := s.freshReplies(f, t.head, replies)
+		if err != nil {
+			return err
 		}
+		l := &line{Records: records, Replies: fresh, Head: t.head.afterAppend(next, records, t.end).withReplies(fresh)}
 		return s.write(f, t, l, s.sync)
 	})
 	return wrap("append to", lease.Key, err)
-}
-
-func questionIDs(replies []run.Reply) (ids []string) {
-	for _, r := range replies {
-		ids = append(ids, r.Question)
-	}
-	return ids
 }
 
 // Reply implements [record.Store]. It reads the file from the last snapshot on, and all of it
 // for replies to closed questions.
 func (s *directory) Reply(ctx context.Context, key run.Key, replies []run.Reply) error {
 	return wrap("answer", key, s.change(ctx, key, func(f file, t tip) error {
-		log, err := s.readFor(f, nameOf(key), t.head, replies)
-		if err != nil {
-			return err
-		}
-		fresh, err := record.CheckReplies(log.tip.head.Head, log.replies, replies)
+		fresh, err := s.freshReplies(f, t.head, replies)
 		switch {
 		case err != nil:
 			return err
 		case len(fresh) > 0:
-			l := &line{Replies: fresh, Head: log.tip.head.withReplies(questionIDs(fresh))}
-			return s.write(f, log.tip, l, s.sync)
+			return s.write(f, t, &line{Replies: fresh, Head: t.head.withReplies(fresh)}, s.sync)
 		case len(replies) > 0:
 			return s.syncFile(f) // the process that wrote the reply may have ended before its sync
 		}
@@ -104,14 +77,31 @@ func (s *directory) Reply(ctx context.Context, key run.Key, replies []run.Reply)
 	}))
 }
 
+// freshReplies returns the replies that the run does not have yet, see [record.CheckReplies]. It reads the
+// file from the last snapshot on if all questions are open.
+func (s *directory) freshReplies(f file, h head, replies []run.Reply) ([]run.Reply, error) {
+	if len(replies) == 0 {
+		return nil, nil
+	}
+	read := s.readCurrent
+	if slices.ContainsFunc(replies, func(r run.Reply) bool { return !slices.Contains(h.QuestionIDs, r.Question) }) {
+		read = s.read
+	}
+	c, err := read(f, nameOf(h.Key))
+	if err != nil {
+		return nil, err
+	}
+	return record.CheckReplies(h.Head, c.replies, replies)
+}
+
 // lastHead returns the head of a run, whose lock the caller holds. With an error it is zero.
 func (s *directory) lastHead(name string) (h run.Head, err error) {
-	_, err = s.withFile(name, func(f file) (bool, error) {
+	err = s.withFile(name, os.O_RDONLY, func(f file) error {
 		t, err := s.readEnd(f, name)
 		if err == nil {
 			h = t.head.Head
 		}
-		return true, err
+		return err
 	})
 	return h, err
 }
@@ -119,20 +109,15 @@ func (s *directory) lastHead(name string) (h run.Head, err error) {
 // change calls do with the file and the last line of a run, under its lock.
 func (s *directory) change(ctx context.Context, key run.Key, do func(file, tip) error) error {
 	name := nameOf(key)
-	unlock, err := s.lock(ctx, name)
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	f, err := s.open(name, os.O_RDWR)
-	if err != nil {
-		return err
-	}
-	t, err := s.readEnd(f, name)
-	if err == nil {
-		err = do(f, t)
-	}
-	return errors.Join(err, f.Close())
+	return s.locked(ctx, name, func() error {
+		return s.withFile(name, os.O_RDWR, func(f file) error {
+			t, err := s.readEnd(f, name)
+			if err != nil {
+				return err
+			}
+			return do(f, t)
+		})
+	})
 }
 
 // changeAs is change for the holder of a run. The error matches [record.ErrConflict] if the lease
@@ -266,20 +251,15 @@ func wrap(what string, key run.Key, err error) error {
 // Prune implements [record.Store]. It writes a file that begins with the last snapshot, and
 // replaces the old one.
 func (s *directory) Prune(ctx context.Context, lease record.Lease) error {
-	return wrap("prune", lease.Key, s.prune(ctx, lease))
+	return wrap("prune", lease.Key, s.locked(ctx, nameOf(lease.Key), func() error { return s.prune(lease) }))
 }
 
-func (s *directory) prune(ctx context.Context, lease record.Lease) error {
+func (s *directory) prune(lease record.Lease) error {
 	name := nameOf(lease.Key)
-	unlock, err := s.lock(ctx, name)
-	if err != nil {
-		return err
-	}
-	defer unlock()
 	var c *content
-	_, err = s.withFile(name, func(f file) (_ bool, err error) { // closes it: Windows does not replace an open file
+	err := s.withFile(name, os.O_RDONLY, func(f file) (err error) { // closes it: Windows does not replace an open file
 		c, err = s.read(f, name)
-		return true, err
+		return err
 	})
 	switch {
 	case errors.Is(err, record.ErrNotFound), err == nil && c.tip.head.Epoch != lease.Epoch:

@@ -286,12 +286,5 @@ func (r *memoryRun) current() run.Head {
 	return h
 }
 
-// pending returns the replies to open questions, in the order of the questions.
-func (r *memoryRun) pending() (replies []run.Reply) {
-	for _, id := range r.head.QuestionIDs {
-		if reply, ok := r.replies[id]; ok {
-			replies = append(replies, reply)
-		}
-	}
-	return replies
-}
+// pending returns the replies to open questions.
+func (r *memoryRun) pending() []run.Reply { return ledger.RepliesTo(r.head.QuestionIDs, r.replies) }
