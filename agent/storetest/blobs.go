@@ -36,8 +36,7 @@ func (t *trial) wantBlobs(key run.Key, want ...string) {
 }
 
 func blobsKept(t *trial) {
-	d := begin(one, ledgertest.Note("first"))
-	lease := t.create(d, held)
+	d, lease := t.begin(held, ledgertest.Note("first"))
 	t.wantBlobs(one)
 	t.put(lease, "b", []byte("two"))
 	t.put(lease, "a-1", nil)
@@ -54,8 +53,7 @@ func blobsKept(t *trial) {
 }
 
 func blobsFenced(t *trial) {
-	d := begin(one, ledgertest.Note("first"))
-	first := t.create(d, expired)
+	_, first := t.begin(expired, ledgertest.Note("first"))
 	t.put(first, "a", []byte("of the first"))
 	second := t.acquire(one, held)
 	t.wantError("put of a holder that was replaced", t.store.PutBlob(t.Context(), first, "a", []byte("late")), record.ErrConflict)

@@ -56,8 +56,7 @@ func cancelRequest(t *trial) {
 
 // cancelRequestOfEarlierInput checks that a request for an earlier input is void.
 func cancelRequestOfEarlierInput(t *trial) {
-	d := begin(one)
-	lease := t.create(d, held)
+	d, lease := t.begin(held)
 	t.requestCancel(one)
 	t.append(lease, d, &ledger.Ended{Status: run.StatusCancelled})
 	end := d.State.Seq

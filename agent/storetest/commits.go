@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"time"
@@ -12,15 +13,13 @@ import (
 )
 
 func create(t *trial) {
-	d := begin(one, opened("a", "b")...)
-	lease := t.create(d, held)
+	d, lease := t.begin(held, opened("a", "b")...)
 	t.wantLog(d)
 	t.wantHolder(lease)
 }
 
 func createExists(t *trial) {
-	d := begin(one, ledgertest.Note("first"))
-	lease := t.create(d, expired)
+	d, lease := t.begin(expired, ledgertest.Note("first"))
 	second := begin(one, ledgertest.Note("second"), ledgertest.Note("third"))
 	t.wantError("create again", t.createError(second), record.ErrExists)
 	t.wantLog(d)
@@ -74,8 +73,7 @@ func load(t *trial) {
 }
 
 func appendRecords(t *trial) {
-	d := begin(one)
-	lease := t.create(d, held)
+	d, lease := t.begin(held)
 	t.append(lease, d, ledgertest.Note("1"))
 	t.append(lease, d, ledgertest.Note("2"), &ledger.Suspended{Wake: start.Add(time.Hour)})
 	t.wantLog(d)
@@ -85,8 +83,7 @@ func appendRecords(t *trial) {
 
 // appendWhole checks that nothing is stored if not all records are valid, or the head is not that of the last one.
 func appendWhole(t *trial) {
-	d := begin(one)
-	lease := t.create(d, held)
+	d, lease := t.begin(held)
 	before := begin(one)
 	records := d.Add(ledgertest.Note("1"), ledgertest.Note("2"))
 	gap, empty := slices.Clone(records), slices.Clone(records)
@@ -118,8 +115,7 @@ func appendWhole(t *trial) {
 }
 
 func appendConflict(t *trial) {
-	d := begin(one)
-	lease := t.create(d, held)
+	d, lease := t.begin(held)
 	records := d.Add(ledgertest.Note("1"))
 	tries := func(what string, lease record.Lease, records []run.Record, want error) {
 		t.Helper()
@@ -145,8 +141,7 @@ func appendConflict(t *trial) {
 // appendLost repeats an append with replies, as a holder does that lost its result: it is a conflict, and the records and
 // replies are stored once.
 func appendLost(t *trial) {
-	d := begin(one, opened("a", "b")...)
-	lease := t.create(d, held)
+	d, lease := t.begin(held, opened("a", "b")...)
 	replies := []run.Reply{yes("a")}
 	records := d.Add(ledgertest.Note("mine"))
 	for i, want := range []error{nil, record.ErrConflict, record.ErrConflict} {
@@ -160,8 +155,7 @@ func appendLost(t *trial) {
 // appendTakeovers checks Head.Takeovers after holders that ended without progress, and after
 // progress.
 func appendTakeovers(t *trial) {
-	d := begin(one, opened("a")...)
-	t.create(d, expired)
+	d, _ := t.begin(expired, opened("a")...)
 	for n := range 12 {
 		lease := t.acquire(one, expired)
 		if n > 0 {
@@ -179,8 +173,7 @@ func appendTakeovers(t *trial) {
 }
 
 func appendExpired(t *trial) {
-	d := begin(one)
-	lease := t.create(d, expired)
+	d, lease := t.begin(expired)
 	t.append(lease, d, ledgertest.Note("1"))
 	t.wantLog(d)
 	lease = t.acquire(one, expired)
@@ -205,5 +198,66 @@ func appendOwnMembers(t *trial) {
 	t.wantHolder(lease)
 	if got := t.load(one).Head; !got.HeldUntil.Equal(before.HeldUntil) {
 		t.Errorf("got a run held until %s, want %s", got.HeldUntil, before.HeldUntil)
+	}
+}
+
+func loadCurrent(t *trial) {
+	d, lease := t.begin(held, ledgertest.Note("first"))
+	t.wantCurrent(d)
+	t.append(lease, d, ledgertest.Note("second"), ledgertest.Note("third"))
+	t.wantCurrent(d)
+	t.append(lease, d, ledgertest.Note("before"), snapshotAfter(d, ledgertest.Note("before")), ledgertest.Note("after"))
+	t.wantCurrent(d)
+	t.append(lease, d, ledgertest.Note("more"))
+	t.wantCurrent(d)
+	t.append(lease, d, snapshot(d))
+	t.wantCurrent(d)
+	t.wantLog(d)
+	t.wantError("a run that is not there", errorOf(t.store.LoadCurrent(t.Context(), run.Key{ID: "nobody"})), record.ErrNotFound)
+}
+
+// loadCurrentReplies loads replies from before and after a snapshot.
+func loadCurrentReplies(t *trial) {
+	d, lease := t.begin(held, opened("closed")...)
+	first := run.Reply{Question: "closed", Action: run.ActionDecline, At: start}
+	t.reply(d, first)
+	t.append(lease, d, &ledger.Replied{Reply: first})
+	t.append(lease, d, snapshot(d))
+	t.append(lease, d, opened("open", "other")...)
+	second := run.Reply{Question: "open", Action: run.ActionDecline, At: start}
+	t.reply(d, second)
+	t.wantCurrent(d, second)
+	t.wantLog(d, second)
+	t.reply(d, first, second) // equal replies change nothing
+	other := first
+	other.Action = run.ActionCancel
+	t.wantError("another answer to a closed question", t.store.Reply(t.Context(), one, []run.Reply{other}), record.ErrReplied)
+	t.wantCurrent(d, second)
+}
+
+// snapshotAfter returns the snapshot of a draft that follows a change not yet added.
+func snapshotAfter(d *ledgertest.Draft, c ledger.Change) ledger.Change {
+	later := ledgertest.Of(d.Records)
+	later.Add(c)
+	return snapshot(later)
+}
+
+// wantCurrent checks that the store loads the state of a draft and the replies to its open
+// questions, without the records before the last snapshot.
+func (t *trial) wantCurrent(d *ledgertest.Draft, replies ...run.Reply) {
+	t.Helper()
+	log, err := t.store.LoadCurrent(t.Context(), draftKey(d))
+	t.ok(err)
+	got, err := ledger.StateOf(log.Records)
+	t.ok(err)
+	if !bytes.Equal(encode(got), encode(d.State)) {
+		t.Errorf("got the state %s, want %s", encode(got), encode(d.State))
+	}
+	want := *d
+	if d.State.Snapshot > 0 {
+		want.Records = d.Records[d.State.Snapshot-d.Records[0].Seq:]
+	}
+	if err := diff(log, &want, replies); err != nil {
+		t.Error(err)
 	}
 }

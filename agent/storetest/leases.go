@@ -18,8 +18,7 @@ func lease(t *trial) {
 	t.wantError("renew the lease of no run", t.renew(record.Lease{Key: one, Epoch: 1}, held), record.ErrConflict)
 	t.ok(t.store.Release(t.Context(), record.Lease{Key: one, Epoch: 1}))
 
-	d := begin(one)
-	first := t.create(d, held)
+	d, first := t.begin(held)
 	t.append(first, d, ledgertest.Note("1"))
 	for _, name := range []string{"one", "two"} { // the first is the holder's own
 		err := errorOf(t.store.Acquire(t.Context(), one, record.Holder{Name: name, TTL: held}))
@@ -158,8 +157,7 @@ func (t *trial) renew(lease record.Lease, ttl time.Duration) error {
 }
 
 func leaseRelease(t *trial) {
-	d := begin(one)
-	first := t.create(d, held)
+	d, first := t.begin(held)
 	t.ok(t.store.Release(t.Context(), first))
 	t.ok(t.store.Release(t.Context(), first))
 	if got := t.load(one).Head; !got.HeldUntil.IsZero() {
@@ -175,8 +173,7 @@ func leaseRelease(t *trial) {
 // leaseWakesUp checks that a holder that was stopped can append nothing once another one has
 // continued.
 func leaseWakesUp(t *trial) {
-	d := begin(one, opened("a")...)
-	first := t.create(d, expired)
+	d, first := t.begin(expired, opened("a")...)
 	stopped := begin(one, opened("a")...)
 	records := stopped.Add(ledgertest.Note("by the first"))
 

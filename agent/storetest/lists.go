@@ -28,8 +28,7 @@ func (t *trial) wantList(what string, q record.Query, want ...string) {
 
 func list(t *trial) {
 	t.wantList("an empty store", record.Query{AllTenants: true})
-	d := begin(one, opened("a", "b")...)
-	lease := t.create(d, held)
+	d, lease := t.begin(held, opened("a", "b")...)
 	other := begin(run.Key{ID: "other"}, &ledger.Ended{Status: run.StatusFailed})
 	other.State.Agent.Name = "other"
 	t.create(other, expired)
@@ -262,12 +261,10 @@ func deleteRun(t *trial) {
 }
 
 func deleteCreated(t *trial) {
-	old := begin(one, opened("a")...)
-	first := t.create(old, held)
+	old, first := t.begin(held, opened("a")...)
 	t.reply(old, yes("a"))
 	t.ok(t.store.Delete(t.Context(), one))
-	d := begin(one, opened("a")...)
-	second := t.create(d, held)
+	d, second := t.begin(held, opened("a")...)
 	if first == second {
 		t.Errorf("got the lease %+v for both runs", first)
 	}

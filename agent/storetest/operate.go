@@ -11,8 +11,7 @@ import (
 )
 
 func exportImport(t *trial) {
-	d := begin(one, opened("closed")...)
-	lease := t.create(d, expired)
+	d, lease := t.begin(expired, opened("closed")...)
 	t.append(lease, d, &ledger.Replied{Reply: run.Reply{Question: "closed", Action: run.ActionDecline, At: start}})
 	for range 3 { // more than an import stores at once
 		t.append(lease, d, ledgertest.Note("<"+strings.Repeat("x", 3<<20)))
@@ -48,8 +47,7 @@ func (t *trial) wantSound() {
 // prune checks that a pruned run loads, continues, and can be exported as before, with the
 // replies to closed questions.
 func prune(t *trial) {
-	d := begin(one, opened("closed")...)
-	lease := t.create(d, held)
+	d, lease := t.begin(held, opened("closed")...)
 	first := run.Reply{Question: "closed", Action: run.ActionDecline, At: start}
 	t.reply(d, first)
 	t.append(lease, d, &ledger.Replied{Reply: first}, ledgertest.Note("before"))

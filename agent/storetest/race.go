@@ -57,8 +57,7 @@ func createAtOnce(t *trial) {
 
 // appendAtOnce has many holders append the same record: one of them succeeds.
 func appendAtOnce(t *trial) {
-	d := begin(one)
-	lease := t.create(d, held)
+	d, lease := t.begin(held)
 	for range 8 {
 		drafts := make([]*ledgertest.Draft, many)
 		for i := range drafts {
@@ -73,8 +72,7 @@ func appendAtOnce(t *trial) {
 }
 
 func acquireAtOnce(t *trial) {
-	d := begin(one)
-	t.create(d, expired)
+	d, _ := t.begin(expired)
 	leases := make([]record.Lease, many)
 	take := func(holder record.Holder) func(i int) error {
 		return func(i int) (err error) {
@@ -106,8 +104,7 @@ func acquireAtOnce(t *trial) {
 }
 
 func replyAtOnce(t *trial) {
-	d := begin(one, opened("a", "b")...)
-	t.create(d, held)
+	d, _ := t.begin(held, opened("a", "b")...)
 	replies := make([]run.Reply, many)
 	won := t.raceForOne(record.ErrReplied, func(i int) error {
 		replies[i] = run.Reply{Question: "a", Action: run.ActionAllow, By: fmt.Sprint(i)}
@@ -119,8 +116,7 @@ func replyAtOnce(t *trial) {
 
 // appendRepliesAtOnce has the holder and other processes reply at once.
 func appendRepliesAtOnce(t *trial) {
-	d := begin(one, opened("a")...)
-	lease := t.create(d, held)
+	d, lease := t.begin(held, opened("a")...)
 	next := begin(one, opened("a")...)
 	records := next.Add(ledgertest.Note("1"))
 	replies := make([]run.Reply, many)
@@ -139,8 +135,7 @@ func appendRepliesAtOnce(t *trial) {
 
 // loadAtOnce reads and lists a run while it changes, and checks that each result is of one moment.
 func loadAtOnce(t *trial) {
-	d := begin(one, opened("a")...)
-	lease := t.create(d, held)
+	d, lease := t.begin(held, opened("a")...)
 	ctx, stop := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	for range 2 {

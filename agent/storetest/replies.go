@@ -31,8 +31,7 @@ func replied(a run.Reply) ledger.Change { return &ledger.Replied{Reply: a} }
 
 // reply checks that Reply needs no lease, and leaves the lease of the holder as it is.
 func reply(t *trial) {
-	d := begin(one, opened("a", "b", "c")...)
-	lease := t.create(d, held)
+	d, lease := t.begin(held, opened("a", "b", "c")...)
 	t.reply(d, no("c"), yes("a"))
 	t.wantLog(d, yes("a"), no("c"))
 	t.wantHolder(lease)
@@ -50,8 +49,7 @@ func reply(t *trial) {
 }
 
 func firstReplyCounts(t *trial) {
-	d := begin(one, opened("a")...)
-	t.create(d, held)
+	d, _ := t.begin(held, opened("a")...)
 	t.reply(d, yes("a"))
 	later := yes("a")
 	later.At = start.Add(time.Hour)
@@ -63,8 +61,7 @@ func firstReplyCounts(t *trial) {
 
 func replyNotAsked(t *trial) {
 	t.wantError("answer no run", t.store.Reply(t.Context(), one, []run.Reply{yes("a")}), record.ErrNotFound)
-	d := begin(one, opened("a")...)
-	lease := t.create(d, held)
+	d, lease := t.begin(held, opened("a")...)
 	t.wantError("answer no question", t.store.Reply(t.Context(), one, []run.Reply{yes("b")}), run.ErrNotAsked)
 	t.append(lease, d, replied(no("a"))) // as the holder does
 	t.wantError("answer a closed question", t.store.Reply(t.Context(), one, []run.Reply{no("a")}), run.ErrNotAsked)
@@ -72,8 +69,7 @@ func replyNotAsked(t *trial) {
 }
 
 func repliesTogether(t *trial) {
-	d := begin(one, opened("a", "b")...)
-	t.create(d, held)
+	d, _ := t.begin(held, opened("a", "b")...)
 	tries := func(what string, want error, replies ...run.Reply) {
 		t.Helper()
 		t.wantError(what, t.store.Reply(t.Context(), one, replies), want)
@@ -87,8 +83,7 @@ func repliesTogether(t *trial) {
 }
 
 func replyToClosed(t *trial) {
-	d := begin(one, opened("a", "b")...)
-	lease := t.create(d, held)
+	d, lease := t.begin(held, opened("a", "b")...)
 	t.reply(d, yes("a"))
 	t.append(lease, d, replied(yes("a")))
 	t.reply(d, yes("a"))
@@ -102,8 +97,7 @@ func replyToClosed(t *trial) {
 
 // appendReplies stores replies with the records that the holder makes of them.
 func appendReplies(t *trial) {
-	d := begin(one, opened("a", "b", "c")...)
-	lease := t.create(d, held)
+	d, lease := t.begin(held, opened("a", "b", "c")...)
 	t.appendWith(lease, d, []run.Reply{yes("a")}, replied(yes("a")), ledgertest.Note("1"))
 	t.wantLog(d)
 	t.reply(d, yes("a"))
@@ -119,8 +113,7 @@ func appendReplies(t *trial) {
 
 // appendRepliesRefused checks that nothing is stored if the records or a reply are refused.
 func appendRepliesRefused(t *trial) {
-	d := begin(one, opened("a", "b")...)
-	lease := t.create(d, held)
+	d, lease := t.begin(held, opened("a", "b")...)
 	t.reply(d, no("b"))
 	tries := func(what string, want error, lease record.Lease, replies ...run.Reply) {
 		t.Helper()

@@ -132,6 +132,13 @@ func opened(ids ...string) (changes []ledger.Change) {
 	return changes
 }
 
+// begin stores the run one with the changes.
+func (t *trial) begin(ttl time.Duration, changes ...ledger.Change) (*ledgertest.Draft, record.Lease) {
+	t.Helper()
+	d := begin(one, changes...)
+	return d, t.create(d, ttl)
+}
+
 func (t *trial) create(d *ledgertest.Draft, ttl time.Duration) record.Lease {
 	t.Helper()
 	lease, err := t.store.Create(t.Context(), record.Holder{Name: "one", TTL: ttl}, d.Head(), d.Records)
