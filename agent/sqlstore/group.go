@@ -134,7 +134,7 @@ func (s *database) commitTogether(ctx context.Context, batch []*waiter) error {
 	}
 	for _, w := range batch {
 		w.err = w.change(ctx, t)
-		if w.err != nil && !isRefusal(w.err) {
+		if _, isRefusal := errors.AsType[*refusal](w.err); w.err != nil && !isRefusal {
 			t.rollback()
 			return errChangeFailed
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
-	"errors"
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/internal/subject"
@@ -34,12 +33,6 @@ func refuse(err error) error {
 func (r *refusal) Error() string { return r.err.Error() }
 func (r *refusal) Unwrap() error { return r.err }
 
-// isRefusal reports whether a change was refused, and has changed nothing.
-func isRefusal(err error) bool {
-	_, ok := errors.AsType[*refusal](err)
-	return ok
-}
-
 // tx is a transaction on a connection of its own.
 type tx struct {
 	d        *dialect
@@ -58,8 +51,22 @@ func (s *database) begin(ctx context.Context, leasesOnly bool) (_ *tx, err error
 	if err != nil {
 		return nil, err
 	}
-	t := &tx{d: s.d, conn: conn, prepared: map[string]*sql.Stmt{}, end: func() {}}
-	if err := t.begin(ctx, leasesOnly); err != nil {
+	t := &tx{d: s.d, conn: conn, prepared: map[string]*sql.Stmt{}, end: func() {}, undo: leasesOnly && s.d.leases != ""}
+	settings := s.d.writer
+	if t.undo {
+		settings += "; " + s.d.leases
+	}
+	if settings != "" {
+		_, err = conn.ExecContext(ctx, settings)
+	}
+	if err == nil {
+		begun := ctx
+		if s.d.remote {
+			begun, t.end = context.WithCancel(ctx)
+		}
+		t.tx, err = conn.BeginTx(begun, &sql.TxOptions{Isolation: s.d.isolation})
+	}
+	if err != nil {
 		t.close(err)
 		return nil, err
 	}
@@ -70,26 +77,6 @@ func (s *database) begin(ctx context.Context, leasesOnly bool) (_ *tx, err error
 		}
 	}
 	return t, nil
-}
-
-// begin sets the connection up, and begins the transaction on it. The caller closes it after an error.
-func (t *tx) begin(ctx context.Context, leasesOnly bool) (err error) {
-	if t.d.writer != "" {
-		if _, err := t.conn.ExecContext(ctx, t.d.writer); err != nil {
-			return err
-		}
-	}
-	if leasesOnly && t.d.leases != "" {
-		t.undo = true
-		if _, err := t.conn.ExecContext(ctx, t.d.leases); err != nil {
-			return err
-		}
-	}
-	if t.d.remote {
-		ctx, t.end = context.WithCancel(ctx)
-	}
-	t.tx, err = t.conn.BeginTx(ctx, &sql.TxOptions{Isolation: t.d.isolation})
-	return err
 }
 
 // commit ends the transaction. After an error it is unknown whether it was committed.

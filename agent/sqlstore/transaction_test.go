@@ -54,7 +54,7 @@ func TestMixedGroup(t *testing.T) {
 		want  string
 	}{
 		{[]*waiter{records, records}, "records"}, {[]*waiter{leases, records}, "records"},
-		{[]*waiter{records, leases}, "records"}, {[]*waiter{leases, leases}, "leases"},
+		{[]*waiter{records, leases}, "records"}, {[]*waiter{leases, leases}, "records; leases"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			driver := new(stuck)
