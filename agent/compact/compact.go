@@ -108,14 +108,13 @@ func Trim(opts *Options) Compactor {
 		if p == nil {
 			return nil, nil
 		}
-		note := leftOut()
+		note := summaryMessage("[Older messages were left out here to save room.]")
 		p.decide(tokensOf(&note))
-		return p.carryOut(func() (run.Message, bool) { return leftOut(), true }), nil
+		return p.carryOut(note), nil
 	}
 }
 
-// leftOut returns the message in place of what Trim leaves out.
-func leftOut() run.Message {
-	text := "[Older messages were left out here to save room.]"
+// summaryMessage returns a message in place of what is left out.
+func summaryMessage(text string) run.Message {
 	return run.Message{Role: run.RoleUser, Parts: []run.Part{{Type: run.PartSummary, Text: text}}}
 }

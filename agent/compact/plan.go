@@ -185,14 +185,15 @@ func (p *plan) trim(u unit) (saved int64) {
 	return saved
 }
 
-// carryOut carries out the plan. It returns nil if there is nothing to change. replace returns the
-// message for each gap, if any, unless a summary precedes it.
-func (p *plan) carryOut(replace func() (run.Message, bool)) *Result {
+// carryOut carries out the plan. It returns nil if there is nothing to change. note is the message for each gap
+// that no summary precedes or, if it absorbs earlier summaries, for the first one, because it covers everything left out.
+func (p *plan) carryOut(note run.Message) *Result {
 	end := p.end()
 	if end == 0 {
 		return nil
 	}
 	var out []run.Message
+	noted := false
 	for i, u := range p.units {
 		if u.from >= end {
 			break
@@ -206,10 +207,9 @@ func (p *plan) carryOut(replace func() (run.Message, bool)) *Result {
 				}
 				out = append(out, m)
 			}
-		case len(out) == 0 || !isSummary(&out[len(out)-1]):
-			if m, ok := replace(); ok {
-				out = append(out, m)
-			}
+		case (len(out) == 0 || !isSummary(&out[len(out)-1])) && !(noted && p.absorb):
+			out = append(out, note)
+			noted = true
 		}
 	}
 	return &Result{Replaced: end, Messages: slices.Clip(out)}
@@ -279,18 +279,16 @@ func Estimate(messages []run.Message) int64 {
 // scale converts estimates to the provider's tokens. If the provider counts more than the
 // estimate, the difference comes with every call; if it counts less, its tokens are longer.
 type scale struct {
-	beside       int64 // tokens that come with every call
-	counted, est int64 // the provider's count, and the estimate of the same messages
+	beside int64   // tokens that come with every call
+	factor float64 // the provider's tokens for each estimated one
 }
 
 // newScale compares a count with the estimate of the same messages.
 func newScale(counted, est int64) scale {
 	if counted <= 0 || est <= 0 || counted >= est {
-		return scale{beside: max(counted-est, 0), counted: 1, est: 1}
+		return scale{max(counted-est, 0), 1}
 	}
-	return scale{counted: counted, est: est}
+	return scale{0, float64(counted) / float64(est)}
 }
 
-func (s scale) tokens(est int64) int64 {
-	return s.beside + int64(float64(est)*(float64(s.counted)/float64(s.est)))
-}
+func (s scale) tokens(est int64) int64 { return s.beside + int64(float64(est)*s.factor) }

@@ -36,7 +36,7 @@ func summarize(s summarizer, opts Options) Compactor {
 		old := p.toSummarize()
 		if old == nil {
 			clear(p.removed) // only an earlier summary
-			return p.carryOut(nil), nil
+			return p.carryOut(run.Message{}), nil
 		}
 		text, used, err := s(ctx, old)
 		text = strings.TrimSpace(text)
@@ -46,7 +46,7 @@ func summarize(s summarizer, opts Options) Compactor {
 		if err != nil {
 			return &Result{Usage: used}, fmt.Errorf("summarize %d messages: %w", len(old), err)
 		}
-		c := p.carryOut(once(summaryOf(text)))
+		c := p.carryOut(summaryMessage(summaryHead + shorten(text, maxSummary)))
 		c.Usage = used
 		return c, nil
 	}
@@ -64,21 +64,6 @@ const (
 
 // summaryHead begins a summary, so that the model recognizes it.
 const summaryHead = "[Summary of older messages]\n"
-
-func summaryOf(text string) run.Message {
-	return run.Message{Role: run.RoleUser, Parts: []run.Part{{Type: run.PartSummary, Text: summaryHead + shorten(text, maxSummary)}}}
-}
-
-// once returns a function that returns the message for the first gap only, because a summary covers
-// everything left out.
-func once(m run.Message) func() (run.Message, bool) {
-	done := false
-	return func() (run.Message, bool) {
-		first := !done
-		done = true
-		return m, first
-	}
-}
 
 // toSummarize returns what is removed, and the user's messages between it. It returns nil if only
 // summaries are removed.
