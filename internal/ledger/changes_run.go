@@ -11,7 +11,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/internal/doubttext"
 )
 
 // Begun is the first change of a run.
@@ -114,39 +113,13 @@ func (c *Ended) apply(s *State, at time.Time) error {
 		return fmt.Errorf("%q is not the status of a run that has ended", c.Status)
 	}
 	if s.Phase == PhaseCalls {
-		s.History = append(s.History, s.earlyResults(at))
+		s.History = append(s.History, s.results(at))
 	}
 	s.Phase, s.Status, s.Wake = "", c.Status, time.Time{}
 	s.Stop, s.Error = c.Stop, c.Error
 	s.Output, s.Structured = c.Output, c.Structured
 	s.Model, s.Sampling, s.Calls, s.Questions = nil, nil, nil, nil
 	return nil
-}
-
-// earlyResults returns the message with the results of a turn that ends early, so that each call in
-// the history has a result.
-func (s *State) earlyResults(at time.Time) run.Message {
-	m := run.Message{Role: run.RoleTool, At: at, Parts: make([]run.Part, len(s.Calls))}
-	for i, c := range s.Calls {
-		text := "The run ended before the call was made."
-		switch {
-		case c.Child != nil:
-			text = "The run ended before the agent had an answer. It " + doubttext.PartlyDone + "."
-		case c.Tries > 0:
-			text = "The run ended before the call had a result. It " + doubttext.MayHaveRun + "."
-		}
-		m.Parts[i] = run.Part{
-			Type:    run.PartResult,
-			ID:      c.ID,
-			Name:    s.CalledAs(c.ID, c.Name),
-			Text:    text,
-			IsError: true,
-		}
-		if c.Result != nil {
-			m.Parts[i] = *c.Result
-		}
-	}
-	return m
 }
 
 // Cancellation returns the change that ends a run as cancelled.

@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/doubttext"
 )
 
 // Called records that the model is being called.
@@ -135,10 +136,12 @@ func (c *TurnEnded) apply(s *State, at time.Time) error {
 	if s.Phase != PhaseCalls {
 		return fmt.Errorf("run is in phase %q", s.Phase)
 	}
-	m, err := s.results(at)
-	if err != nil {
-		return err
+	for _, c := range s.Calls {
+		if c.At != CallDone || c.Result == nil {
+			return fmt.Errorf("call %q is %s and not done", c.ID, c.At)
+		}
 	}
+	m := s.results(at)
 	s.History = append(s.History, m)
 	s.Failures++
 	for _, part := range m.Parts {
@@ -152,15 +155,25 @@ func (c *TurnEnded) apply(s *State, at time.Time) error {
 	return nil
 }
 
-func (s *State) results(at time.Time) (run.Message, error) {
+// results returns the message with the results of a turn. A call without one had none when the run ended:
+// each call in the history has a result.
+func (s *State) results(at time.Time) run.Message {
 	m := run.Message{Role: run.RoleTool, At: at, Parts: make([]run.Part, len(s.Calls))}
 	for i, c := range s.Calls {
-		if c.At != CallDone || c.Result == nil {
-			return run.Message{}, fmt.Errorf("call %q is %s and not done", c.ID, c.At)
+		if c.Result != nil {
+			m.Parts[i] = *c.Result
+			continue
 		}
-		m.Parts[i] = *c.Result
+		text := "The run ended before the call was made."
+		switch {
+		case c.Child != nil:
+			text = "The run ended before the agent had an answer. It " + doubttext.PartlyDone + "."
+		case c.Tries > 0:
+			text = "The run ended before the call had a result. It " + doubttext.MayHaveRun + "."
+		}
+		m.Parts[i] = run.Part{Type: run.PartResult, ID: c.ID, Name: s.CalledAs(c.ID, c.Name), Text: text, IsError: true}
 	}
-	return m, nil
+	return m
 }
 
 // Compacted replaces the oldest messages.
