@@ -84,29 +84,30 @@ func blobsOf(ctx context.Context, store Store, key run.Key) (map[string][]byte, 
 }
 
 func writeExport(w io.Writer, log *Log, blobs map[string][]byte) error {
-	first := exported{
-		Version: 1,
-		Head:    log.Head,
-		Records: len(log.Records),
-		Answers: log.Replies,
-		Blobs:   len(blobs),
-	}
+	first := exported{Version: 1, Head: log.Head, Records: len(log.Records), Answers: log.Replies, Blobs: len(blobs)}
 	first.Head.Epoch, first.Head.HeldUntil, first.Head.ReplyCount = 0, time.Time{}, 0
 	if len(blobs) > 0 {
 		first.Version = maxExport
 	}
 	sum := sha256.New()
 	out := bufio.NewWriter(io.MultiWriter(w, sum))
-	if err := writeLine(out, plain{first}); err != nil {
+	write := func(line []byte, err error) error { // JSON, which has no line break
+		if err == nil {
+			_, _ = out.Write(line) // Flush has its error
+			err = out.WriteByte('\n')
+		}
+		return err
+	}
+	if err := write(json.Marshal(first)); err != nil {
 		return err
 	}
 	for _, r := range log.Records {
-		if err := writeLine(out, r); err != nil {
+		if err := write(r.MarshalJSON()); err != nil {
 			return err
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(blobs)) {
-		if err := writeLine(out, plain{exportBlob{name, blobs[name]}}); err != nil {
+		if err := write(json.Marshal(exportBlob{name, blobs[name]})); err != nil {
 			return err
 		}
 	}
@@ -115,20 +116,6 @@ func writeExport(w io.Writer, log *Log, blobs map[string][]byte) error {
 	}
 	return json.NewEncoder(w).Encode(exportEnd{hex.EncodeToString(sum.Sum(nil))})
 }
-
-// writeLine writes the JSON of a value, which has no line break.
-func writeLine(w io.Writer, v json.Marshaler) error {
-	data, err := v.MarshalJSON()
-	if err == nil {
-		_, err = w.Write(append(data, '\n'))
-	}
-	return err
-}
-
-// plain is a value whose JSON comes from encoding/json.
-type plain struct{ v any }
-
-func (p plain) MarshalJSON() ([]byte, error) { return json.Marshal(p.v) }
 
 // Import reads a run that [Export] has written, and stores it under its original key, with no
 // holder. Before it stores anything it verifies the checksum, and that the records produce the

@@ -35,20 +35,14 @@ type OpenQuestion struct {
 // head without a question, and an error that matches [ErrDamaged]. Any other error is the last pair.
 func OpenQuestions(ctx context.Context, store Store, q Query) iter.Seq2[OpenQuestion, error] {
 	return func(yield func(OpenQuestion, error) bool) {
-		limit := q.Limit
-		if limit <= 0 {
-			limit = defaultQuestions
-		}
 		l := &questionList{
-			store: store, query: Query{
-				Tenant:     q.Tenant,
-				AllTenants: q.AllTenants,
-				Agents:     q.Agents,
-				After:      q.After,
-				Limit:      limit,
-			},
-			remaining: limit, seen: map[run.Key]bool{}, damaged: map[string]bool{}, yield: yield,
+			store: store, query: Query{Tenant: q.Tenant, AllTenants: q.AllTenants, Agents: q.Agents, After: q.After, Limit: q.Limit},
+			seen: map[run.Key]bool{}, damaged: map[string]bool{}, yield: yield,
 		}
+		if q.Limit <= 0 {
+			l.query.Limit = defaultQuestions
+		}
+		l.remaining = l.query.Limit
 		if l.list(ctx, run.StatusRunning, run.StatusWaiting) && q.After == nil {
 			l.list(ctx, run.StatusRunning) // a waiting run may have continued in the meantime
 		}
