@@ -35,8 +35,8 @@ type connector struct {
 
 	handle    handleFunc
 	slots     lifecycle.Slots
-	callbacks *lifecycle.CallbackQueue // calls OnNotification and OnRestart
-	async     *lifecycle.SendQueue
+	callbacks *lifecycle.Queue // calls OnNotification and OnRestart
+	async     *lifecycle.Queue
 }
 
 func (c *connector) invalidate(change mcp.Change) { c.cache.invalidate(change) }

@@ -28,7 +28,7 @@ type link struct {
 	client linkClient
 	life   *lifecycle.Lifecycle
 	log    *slog.Logger
-	async  *lifecycle.SendQueue
+	async  *lifecycle.Queue
 
 	observed bool // something reads what the server sends of its own accord
 

@@ -8,7 +8,6 @@ import (
 
 	"github.com/mcpchain/mcpchain/internal/bound"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
-	"github.com/mcpchain/mcpchain/mcpclient/internal/lifecycle"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
 )
 
@@ -68,21 +67,17 @@ type asyncPost struct {
 }
 
 func (l *link) postAsync(p asyncPost) {
-	l.async.Add(lifecycle.Message{
-		Values: p.values,
-		Send: func(ctx context.Context) error {
-			header := p.header
-			if header == nil {
-				header = l.header(l.client.current(), nil)
-			}
-			return l.post(ctx, p.body, header, p.session)
-		},
-		OnError: func(err error) {
-			if errors.Is(err, wire.ErrSessionEnded) || l.client.onMessageError(err) {
-				l.log.Debug("message to the server dropped", "message", p.description, "error", err)
-				return
-			}
-			l.warnings.logFailure(l.life.Context(), "message to the server lost", "message", p.description, "error", err)
-		},
+	l.async.Send(cmp.Or(p.values, l.life.Context()), func(ctx context.Context) error {
+		header := p.header
+		if header == nil {
+			header = l.header(l.client.current(), nil)
+		}
+		return l.post(ctx, p.body, header, p.session)
+	}, func(err error) {
+		if errors.Is(err, wire.ErrSessionEnded) || l.client.onMessageError(err) {
+			l.log.Debug("message to the server dropped", "message", p.description, "error", err)
+			return
+		}
+		l.warnings.logFailure(l.life.Context(), "message to the server lost", "message", p.description, "error", err)
 	})
 }

@@ -186,18 +186,15 @@ func TestSendQueue(t *testing.T) {
 			if i == maxSending {
 				synctest.Wait() // these are being sent
 			}
-			s.Add(Message{
-				Send: func(ctx context.Context) error {
-					<-ctx.Done()
-					if sent.Add(1); i%4 == 0 {
-						runtime.Goexit()
-					}
-					return []error{nil, errClosed, fmt.Errorf("send: %w", errClosed), ctx.Err()}[i%4]
-				},
-				OnError: func(err error) {
-					failed.Add(1)
-					check.Is(t, err, context.DeadlineExceeded)
-				},
+			s.Send(t.Context(), func(ctx context.Context) error {
+				<-ctx.Done()
+				if sent.Add(1); i%4 == 0 {
+					runtime.Goexit()
+				}
+				return []error{nil, errClosed, fmt.Errorf("send: %w", errClosed), ctx.Err()}[i%4]
+			}, func(err error) {
+				failed.Add(1)
+				check.Is(t, err, context.DeadlineExceeded)
 			})
 		}
 		time.AfterFunc(time.Second, func() { s.Finish(time.Hour) })
@@ -205,7 +202,7 @@ func TestSendQueue(t *testing.T) {
 		check.Equal(t, "it took", time.Since(start), SendTimeout*all/maxSending)
 		check.Equal(t, "sent", sent.Load(), all)
 		check.Equal(t, "failed", failed.Load(), all/4)
-		s.Add(Message{Send: func(context.Context) error { t.Error("sent after the last"); return nil }})
+		s.Add(func() { t.Error("sent after the last") }, 0)
 		time.Sleep(time.Second)
 	})
 }
@@ -214,11 +211,7 @@ func TestSendQueue(t *testing.T) {
 func TestSendQueueEnds(t *testing.T) {
 	inLife(t, func(t *testing.T, l *Lifecycle) {
 		s, ended := NewSendQueue(l, silent), make(chan error, 1)
-		m := Message{
-			Send:    func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() },
-			OnError: func(err error) { ended <- err },
-		}
-		s.Add(m)
+		s.Send(t.Context(), func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }, func(err error) { ended <- err })
 		start := time.Now()
 		s.Finish(time.Second)
 		l.Close(func() {}, func() error { return nil })
@@ -226,7 +219,7 @@ func TestSendQueueEnds(t *testing.T) {
 		check.Equal(t, "Finish and the end of the message took", time.Since(start), time.Second)
 		<-l.Done()
 		unfinished := NewSendQueue(l, silent)
-		unfinished.Add(m)
+		unfinished.Add(func() {}, 0)
 		check.Equal(t, "messages that wait after the end", len(unfinished.queue), 0)
 	})
 }

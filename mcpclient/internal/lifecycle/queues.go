@@ -1,7 +1,6 @@
 package lifecycle
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -12,94 +11,148 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/internal/await"
 )
 
-// CallbackQueue calls callbacks of the host, one at a time, in the order in which they were
-// added. Beyond its bounds it drops the oldest. It has a goroutine only while there is something
-// to call.
-type CallbackQueue struct {
-	life     *Lifecycle
-	limit    int // waiting callbacks
-	maxBytes int
-	log      *slog.Logger
+// SendTimeout bounds the sending of one message.
+const SendTimeout = 5 * time.Second
 
-	mu      sync.Mutex
-	queue   []callback
-	bytes   int
-	running bool
-	dropped dropCount
+const (
+	maxSending = 16   // messages that are being sent
+	maxQueue   = 1024 // messages that wait
+)
+
+// Queue runs functions, and begins them in the order in which they were added. Beyond its bounds it drops the oldest. It has
+// goroutines only while there is something to run. Once the client is closed, all are dropped.
+type Queue struct {
+	life     *Lifecycle
+	log      *slog.Logger
+	start    func(func()) bool // starts a goroutine
+	workers  int               // goroutines
+	limit    int               // waiting functions
+	maxBytes int               // of memory that they keep
+	overflow string            // logged when some are dropped
+
+	mu       sync.Mutex
+	queue    []queued
+	bytes    int
+	running  int // goroutines
+	dropped  dropCount
+	finished chan struct{} // closed when the last function has ended; nil while functions are accepted
 }
 
-type callback struct {
+type queued struct {
 	run  func()
 	size int
 }
 
-// NewCallbackQueue returns a queue for at most limit callbacks, which keep at most maxBytes in
-// memory. A single callback is kept regardless of its size.
-func NewCallbackQueue(life *Lifecycle, limit, maxBytes int, log *slog.Logger) *CallbackQueue {
-	return &CallbackQueue{life: life, limit: limit, maxBytes: maxBytes, log: log}
+// NewCallbackQueue returns a queue for callbacks of the host, which run one at a time. At most limit wait, and keep at most
+// maxBytes in memory. A single callback is kept regardless of its size.
+func NewCallbackQueue(life *Lifecycle, limit, maxBytes int, log *slog.Logger) *Queue {
+	return &Queue{
+		life:     life,
+		log:      log,
+		start:    life.StartHost,
+		workers:  1,
+		limit:    limit,
+		maxBytes: maxBytes,
+		overflow: "dropped notifications: the observer is slower than the server",
+	}
 }
 
-// Add queues a callback, which keeps size bytes in memory. It is dropped once the client is closed.
-func (q *CallbackQueue) Add(run func(), size int) {
+// NewSendQueue returns a queue for messages for which no caller waits: notices of cancellation, answers to pings, refusals.
+// Several are sent at a time, so they may arrive in another order.
+func NewSendQueue(life *Lifecycle, log *slog.Logger) *Queue {
+	return &Queue{
+		life:     life,
+		log:      log,
+		start:    life.Start,
+		workers:  maxSending,
+		limit:    maxQueue,
+		overflow: "dropped messages to the server: too many were waiting to be sent",
+	}
+}
+
+// Send adds the sending of a message. Its context has the values of ctx. onError logs its error; it is not called for
+// [Options.Closed].
+func (q *Queue) Send(ctx context.Context, send func(context.Context) error, onError func(error)) {
+	q.Add(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), SendTimeout)
+		defer cancel()
+		defer context.AfterFunc(q.life.ctx, cancel)()
+		if err := send(ctx); err != nil && !errors.Is(err, q.life.opts.Closed) {
+			onError(err)
+		}
+	}, 0)
+}
+
+// Add adds a function, which keeps size bytes in memory.
+func (q *Queue) Add(run func(), size int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.queue = append(q.queue, callback{run, size})
+	if q.finished != nil {
+		return
+	}
+	q.queue = append(q.queue, queued{run, size})
 	q.bytes += size
 	for len(q.queue) > q.limit || q.bytes > q.maxBytes && len(q.queue) > 1 {
 		q.dequeueLocked()
 		q.dropped.count++
 	}
-	if !q.running {
+	if q.running < q.workers {
+		q.running++
 		q.startLocked()
 	}
 }
 
-// startLocked starts the goroutine, or drops all if the client is closed.
-func (q *CallbackQueue) startLocked() {
-	if q.running = q.life.StartHost(q.runAll); !q.running {
-		q.queue, q.bytes = nil, 0
+// startLocked starts a goroutine that is counted already.
+func (q *Queue) startLocked() {
+	if !q.start(q.runAll) {
+		q.endLocked()
 	}
 }
 
-func (q *CallbackQueue) dequeueLocked() (run func()) {
+func (q *Queue) dequeueLocked() (run func()) {
 	first := q.queue[0]
-	q.queue[0] = callback{} // the array outlives the slice
+	q.queue[0] = queued{} // the array outlives the slice
 	q.queue = q.queue[1:]
 	q.bytes -= first.size
 	return first.run
 }
 
-func (q *CallbackQueue) runAll() {
+func (q *Queue) runAll() {
 	for {
 		run, dropped := q.next()
 		if dropped > 0 {
-			q.log.Warn("dropped notifications: the observer is slower than the server", "count", dropped)
+			q.log.Warn(q.overflow, "count", dropped)
 		}
 		if run == nil {
 			return
 		}
-		q.call(run)
+		q.run(run)
 	}
 }
 
-// next returns the oldest callback, or nil if the goroutine has to end, and the number of dropped
-// ones if it has to be logged.
-func (q *CallbackQueue) next() (run func(), dropped int) {
+// next returns the oldest function, or nil if the goroutine has to end, and the number of dropped ones if it has to be logged.
+func (q *Queue) next() (run func(), dropped int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	idle := len(q.queue) == 0 || q.life.IsClosed()
 	dropped = q.dropped.report(idle)
 	if idle {
-		q.running = false
-		q.queue, q.bytes = nil, 0
+		q.endLocked()
 		return nil, dropped
 	}
 	return q.dequeueLocked(), dropped
 }
 
-// call runs a callback. A panic is logged. If the callback ends its goroutine, by runtime.Goexit,
-// another one continues.
-func (q *CallbackQueue) call(run func()) {
+// endLocked counts a goroutine that ends, because it has nothing to run or the client is closed.
+func (q *Queue) endLocked() {
+	q.queue, q.bytes = nil, 0
+	if q.running--; q.running == 0 && q.finished != nil {
+		close(q.finished)
+	}
+}
+
+// run runs a function. A panic is logged. If the function ends its goroutine, by runtime.Goexit, another one continues.
+func (q *Queue) run(fn func()) {
 	returned := false
 	defer func() {
 		if p := recover(); p != nil {
@@ -110,8 +163,22 @@ func (q *CallbackQueue) call(run func()) {
 			q.startLocked()
 		}
 	}()
-	run()
+	fn()
 	returned = true
+}
+
+// Finish accepts no more functions, and waits until all have ended, for at most d.
+func (q *Queue) Finish(d time.Duration) {
+	q.mu.Lock()
+	if q.finished == nil {
+		q.finished = make(chan struct{})
+		if q.running == 0 {
+			close(q.finished)
+		}
+	}
+	finished := q.finished
+	q.mu.Unlock()
+	await.Closed(finished, d)
 }
 
 // dropCount counts what a queue has dropped. The count is logged at the first drop and again when
@@ -128,139 +195,4 @@ func (d *dropCount) report(idle bool) (count int) {
 	}
 	d.reported = !idle && (d.reported || count > 0)
 	return count
-}
-
-// SendTimeout bounds the sending of one message.
-const SendTimeout = 5 * time.Second
-
-const (
-	maxSending = 16   // messages that are being sent
-	maxQueue   = 1024 // messages that wait
-)
-
-// SendQueue sends messages for which no caller waits: notices of cancellation, answers to
-// pings, refusals. It begins them in the order in which they were added, and sends several at a
-// time, so they may arrive in another. Beyond its bound it drops the newest. It has goroutines
-// only while there is something to send.
-type SendQueue struct {
-	life *Lifecycle
-	log  *slog.Logger
-
-	mu       sync.Mutex
-	queue    []Message
-	workers  int
-	dropped  dropCount
-	finished chan struct{} // closed when the last message was sent; nil while messages are accepted
-}
-
-// Message is a message for which no caller waits.
-type Message struct {
-	Values  context.Context // has the values for the context of Send; nil: the context of the lifecycle
-	Send    func(ctx context.Context) error
-	OnError func(err error) // logs it; not called for [Options.Closed]
-}
-
-// NewSendQueue returns an empty queue.
-func NewSendQueue(life *Lifecycle, log *slog.Logger) *SendQueue {
-	return &SendQueue{life: life, log: log}
-}
-
-// Add queues a message. It is dropped beyond the bound, after [SendQueue.Finish], and once the
-// client is closed.
-func (s *SendQueue) Add(m Message) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.finished != nil {
-		return
-	}
-	if len(s.queue) >= maxQueue {
-		s.dropped.count++
-		return
-	}
-	s.queue = append(s.queue, m)
-	if s.workers < maxSending && s.life.Start(s.sendAll) {
-		s.workers++
-	}
-	if s.workers == 0 {
-		s.queue = nil // the client is closed
-	}
-}
-
-func (s *SendQueue) sendAll() {
-	for {
-		m, dropped, ok := s.next()
-		if dropped > 0 {
-			s.log.Warn("dropped messages to the server: too many were waiting to be sent", "count", dropped)
-		}
-		if !ok {
-			return
-		}
-		s.send(m)
-	}
-}
-
-// send sends a message. If a hook of the host ends the goroutine, by runtime.Goexit, another one
-// continues.
-func (s *SendQueue) send(m Message) {
-	returned := false
-	defer func() {
-		if !returned {
-			s.replaceWorker()
-		}
-	}()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(cmp.Or(m.Values, s.life.ctx)), SendTimeout)
-	defer cancel()
-	defer context.AfterFunc(s.life.ctx, cancel)()
-	if err := m.Send(ctx); err != nil && !errors.Is(err, s.life.opts.Closed) {
-		m.OnError(err)
-	}
-	returned = true
-}
-
-func (s *SendQueue) replaceWorker() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.life.Start(s.sendAll) {
-		s.endWorkerLocked()
-	}
-}
-
-// next returns the oldest message, and the number of dropped ones if it has to be logged. ok is
-// false if the goroutine has to end.
-func (s *SendQueue) next() (m Message, dropped int, ok bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	idle := len(s.queue) == 0 || s.life.IsClosed()
-	dropped = s.dropped.report(idle)
-	if idle {
-		s.endWorkerLocked()
-		return Message{}, dropped, false
-	}
-	m = s.queue[0]
-	s.queue[0] = Message{} // the array outlives the slice
-	s.queue = s.queue[1:]
-	return m, dropped, true
-}
-
-// endWorkerLocked ends a goroutine that finds nothing to send, or the client closed.
-func (s *SendQueue) endWorkerLocked() {
-	s.workers--
-	s.queue = nil
-	if s.workers == 0 && s.finished != nil {
-		close(s.finished)
-	}
-}
-
-// Finish accepts no more messages, and waits until all were sent, for at most d.
-func (s *SendQueue) Finish(d time.Duration) {
-	s.mu.Lock()
-	if s.finished == nil {
-		s.finished = make(chan struct{})
-		if s.workers == 0 {
-			close(s.finished)
-		}
-	}
-	finished := s.finished
-	s.mu.Unlock()
-	await.Closed(finished, d)
 }
