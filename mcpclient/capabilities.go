@@ -30,9 +30,15 @@ type offers struct {
 // Options.Protocol.Capabilities, or with ExactCapabilities only what that declares. The error says
 // where it disagrees with the handlers.
 func (o *Options) offers() (offers, error) {
-	out := o.handlerOffers()
-	if e := out.elicitation; e != nil && !e.Form && !e.URL {
-		return out, errors.New("Options.Elicitation: its capability has no mode: want forms, URLs or both")
+	out := offers{roots: o.givesRoots(), tasks: true}
+	if o.Sampling != nil {
+		out.sampling = new(inquiry.SamplingCapabilityOf(o.Sampling))
+	}
+	if o.Elicitation != nil {
+		out.elicitation = new(inquiry.ElicitationCapabilityOf(o.Elicitation))
+		if !out.elicitation.Form && !out.elicitation.URL {
+			return out, errors.New("Options.Elicitation: its capability has no mode: want forms, URLs or both")
+		}
 	}
 	if o.Protocol.Capabilities == nil {
 		return out, nil
@@ -49,7 +55,7 @@ func (o *Options) offers() (offers, error) {
 	if o.Protocol.ExactCapabilities {
 		out.exact = given
 	} else {
-		all = mergeMissing(given, out.encode(`{"listChanged":true}`, metakey.Tasks))
+		all = mergeMissing(given, out.encode(`{"listChanged":true}`, true))
 		out.base = given
 	}
 	var d declared
@@ -88,19 +94,6 @@ func (f *offers) adopt(d *declared) {
 		form := d.Elicitation.Form != nil || d.Elicitation.URL == nil // {} means form
 		f.elicitation = &mcp.ElicitationCapability{Form: form, URL: d.Elicitation.URL != nil}
 	}
-}
-
-func (o *Options) handlerOffers() offers {
-	out := offers{roots: o.givesRoots(), tasks: true}
-	if o.Sampling != nil {
-		c := inquiry.SamplingCapabilityOf(o.Sampling)
-		out.sampling = &c
-	}
-	if o.Elicitation != nil {
-		c := inquiry.ElicitationCapabilityOf(o.Elicitation)
-		out.elicitation = &c
-	}
-	return out
 }
 
 // checkDeclared returns an error for what is declared without a handler, for a handler that is not
@@ -146,32 +139,24 @@ func checkAgreement(capability string, declared bool, handler string, installed 
 	return nil
 }
 
-// encode returns the declared capabilities as a JSON object. roots is the derived declaration of roots;
-// extensions are the names of the client's own extensions, which have no settings.
-func (f *offers) encode(roots string, extensions ...string) []byte {
+// encode returns the declared capabilities as a JSON object. roots is the derived declaration of roots. tasks declares the
+// extension for tasks, too.
+func (f *offers) encode(roots string, tasks bool) []byte {
 	if f.exact != nil {
 		return f.exact
 	}
-	var own struct {
-		Elicitation map[string]struct{} `json:"elicitation,omitzero"`
-		Extensions  map[string]struct{} `json:"extensions,omitzero"`
-		Roots       json.RawMessage     `json:"roots,omitzero"`
-		Sampling    map[string]struct{} `json:"sampling,omitzero"`
-	}
+	own := map[string]any{}
 	if s := f.sampling; s != nil {
-		own.Sampling = flags(map[string]bool{"tools": s.Tools, "context": s.Context})
+		own["sampling"] = flags(map[string]bool{"tools": s.Tools, "context": s.Context})
 	}
 	if e := f.elicitation; e != nil {
-		own.Elicitation = flags(map[string]bool{"form": e.Form, "url": e.URL})
+		own["elicitation"] = flags(map[string]bool{"form": e.Form, "url": e.URL})
 	}
 	if f.roots {
-		own.Roots = json.RawMessage(roots)
+		own["roots"] = json.RawMessage(roots)
 	}
-	if len(extensions) > 0 {
-		own.Extensions = map[string]struct{}{}
-		for _, name := range extensions {
-			own.Extensions[name] = struct{}{}
-		}
+	if tasks {
+		own["extensions"] = flags(map[string]bool{metakey.Tasks: true})
 	}
 	raw, _ := jsonrpc.Marshal(own) // such values always marshal
 	if f.base != nil {

@@ -32,8 +32,8 @@ func newModernEra(revision, introduction string, declared *offers) *modernEra {
 		revision:         revision,
 		version:          []string{revision},
 		meta:             `"` + metakey.Prefix + `protocolVersion":"` + revision + `","` + metakey.Prefix + `clientInfo":` + introduction + ",",
-		capabilities:     entry + string(declared.encode("{}")) + ",",
-		taskCapabilities: entry + string(declared.encode("{}", metakey.Tasks)) + ",",
+		capabilities:     entry + string(declared.encode("{}", false)) + ",",
+		taskCapabilities: entry + string(declared.encode("{}", true)) + ",",
 	}
 }
 

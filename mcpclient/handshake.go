@@ -25,7 +25,7 @@ func (n *negotiator) handshake(ctx context.Context, e era) (*mcp.Server, error) 
 // choose another, unless the host has forced one.
 func (n *negotiator) initialize(ctx context.Context, e *legacyEra) (*mcp.Server, error) {
 	params := fmt.Appendf(nil, `{"protocolVersion":%q,"capabilities":%s,"clientInfo":%s}`,
-		e.revision, n.offers.encode(`{"listChanged":true}`), n.introduction)
+		e.revision, n.offers.encode(`{"listChanged":true}`, false), n.introduction)
 	l := n.link.Load()
 	got, err := n.send(ctx, &request{method: "initialize", params: params, era: e}, new(callOptions))
 	if err != nil {
