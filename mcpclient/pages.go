@@ -31,104 +31,76 @@ type pageReader struct {
 	read  func(ctx context.Context, r *request, page any, opts []CallOption) error
 }
 
+// list iterates over the pages of a list. Items from the cache are held back until a page of the server or the end of the list
+// is known: "If a cursor becomes invalid …, the client SHOULD discard all cached pages and re-fetch from the beginning"
+// (2026-07-28 caching). That happens once.
 func list[T any](ctx context.Context, c *pageReader, method, key string, opts []CallOption) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
-		w := pageWalk[T]{
-			pageReader: c,
-			method:     method,
-			yield:      yield,
-			page:       1,
-			seen:       map[[sha256.Size]byte]bool{},
-		}
-		for {
+		w := pageWalk{pageReader: c, method: method}
+		var held []*T
+		for restarted := false; ; {
 			p, err := onePage[T](ctx, c, method, key, w.cursor, &w.session, opts)
-			switch {
-			case err != nil && w.startOver(err):
+			if w.isCached() && !restarted && isLostCursor(err, w.cursor) {
+				w, held, restarted = pageWalk{pageReader: c, method: method}, nil, true
 				continue
-			case err != nil:
-				w.fail(fmt.Errorf("%s: page %d: %w", method, w.page, err))
-				return
-			case !w.yieldPage(p) || p.NextCursor == nil || !w.advance(*p.NextCursor):
+			}
+			more := false
+			if err == nil {
+				held = append(held, p.Items...)
+				more, err = w.advance(p.NextCursor)
+			} else {
+				err = fmt.Errorf("%s: page %d: %w", method, w.pages+1, err)
+			}
+			if more && w.isCached() {
+				continue
+			}
+			for _, item := range held {
+				if !yield(item, nil) {
+					return
+				}
+			}
+			held = nil
+			if err != nil {
+				yield(nil, err)
+			}
+			if !more {
 				return
 			}
 		}
 	}
 }
 
-// pageWalk is one iteration over the pages of a list. Items from the cache are held back until a
-// page of the server or the end of the list is known: "If a cursor becomes invalid …, the client
-// SHOULD discard all cached pages and re-fetch from the beginning" (2026-07-28 caching).
-type pageWalk[T any] struct {
+// pageWalk is a position in the pages of a list.
+type pageWalk struct {
 	*pageReader
 	method string
-	yield  func(*T, error) bool
 
-	page      int                        // number of the next page, from 1
-	cursor    *string                    // cursor of the next page
-	session   sessionRef                 // session of the cursor; zero while all pages came from the cache
-	held      []*T                       // items of pages from the cache
-	seen      map[[sha256.Size]byte]bool // hashes of the cursors, which some servers make large
-	restarted bool                       // the walk has started over
+	pages   int                        // pages so far
+	cursor  *string                    // cursor of the next page
+	session sessionRef                 // session of the cursor; zero while all pages came from the cache
+	seen    map[[sha256.Size]byte]bool // hashes of the cursors, which some servers make large
 }
 
-func (w *pageWalk[T]) fromCache() bool { return w.session == (sessionRef{}) }
+func (w *pageWalk) isCached() bool { return w.session == (sessionRef{}) }
 
-// startOver begins again, once, if the cursor of a cached page is no longer valid.
-func (w *pageWalk[T]) startOver(err error) bool {
-	if !w.fromCache() || w.restarted || !isLostCursor(err, w.cursor) {
-		return false
+// advance moves to the page at a cursor, nil for none. The error says that the list does not end.
+func (w *pageWalk) advance(cursor *string) (more bool, _ error) {
+	w.pages++
+	w.cursor = cursor
+	if cursor == nil {
+		return false, nil
 	}
-	w.page = 1
-	w.cursor = nil
-	w.held = nil
-	w.restarted = true
-	clear(w.seen)
-	return true
-}
-
-// yieldPage yields the items of a page, or holds them back. It returns false if the loop has ended.
-func (w *pageWalk[T]) yieldPage(p *mcp.Page[T]) bool {
-	if w.fromCache() && p.NextCursor != nil {
-		w.held = append(w.held, p.Items...)
-		return true
-	}
-	if !w.yieldItems(w.held) || !w.yieldItems(p.Items) {
-		return false
-	}
-	w.held = nil
-	return true
-}
-
-// advance moves to the page at a cursor. If the list does not end, it fails and returns false.
-func (w *pageWalk[T]) advance(cursor string) bool {
-	hash := sha256.Sum256([]byte(cursor))
+	hash := sha256.Sum256([]byte(*cursor))
 	switch {
 	case w.seen[hash]:
-		w.fail(fmt.Errorf("%s: page %d: %w: cursor %s repeated", w.method, w.page, errEndless, w.quote([]byte(cursor))))
-		return false
-	case w.page == maxPages:
-		w.fail(fmt.Errorf("%s: %w: more than %d pages", w.method, errEndless, w.page))
-		return false
+		return false, fmt.Errorf("%s: page %d: %w: cursor %s repeated", w.method, w.pages, errEndless, w.quote([]byte(*cursor)))
+	case w.pages == maxPages:
+		return false, fmt.Errorf("%s: %w: more than %d pages", w.method, errEndless, w.pages)
+	case w.seen == nil:
+		w.seen = map[[sha256.Size]byte]bool{}
 	}
 	w.seen[hash] = true
-	w.cursor = &cursor
-	w.page++
-	return true
-}
-
-func (w *pageWalk[T]) fail(err error) {
-	if w.yieldItems(w.held) {
-		w.yield(nil, err)
-	}
-}
-
-func (w *pageWalk[T]) yieldItems(items []*T) bool {
-	for _, item := range items {
-		if !w.yield(item, nil) {
-			return false
-		}
-	}
-	return true
+	return true, nil
 }
 
 // ListPage requests one page of a list: the page at cursor, or the first for nil. It leaves out
