@@ -64,9 +64,21 @@ type Subscription struct {
 // subscriptions to the same resource share one. Over HTTP these arrive on the standalone
 // stream: if it opens late, or was interrupted and cannot be resumed, they become [mcp.Stale].
 func (c *Client) Subscribe(ctx context.Context, filter mcp.SubscriptionFilter, opts ...CallOption) (*Subscription, error) {
-	s, err := c.subscribe(ctx, filter, opts)
+	if isEmptyFilter(&filter) {
+		return nil, errors.New("subscribe: filter asks for nothing")
+	}
+	o, err := c.caller.callOptions(opts)
+	if err != nil {
+		return nil, fmt.Errorf("subscribe: %w", err)
+	}
+	o.whole.Duration = cmp.Or(max(o.whole.Duration, 0), acknowledgeTimeout)
+	o.progress = nil
+	o.logLevel = "" // a subscription has neither
+	bounded, bounds := within(ctx, bound.Limits{Whole: o.whole.Duration})
+	defer bounds.Stop()
+	s, err := c.subscribe(ctx, bounded, filter, o)
 	if errors.Is(err, errOtherEra) { // the subscription has found that out
-		s, err = c.subscribe(ctx, filter, opts)
+		s, err = c.subscribe(ctx, bounded, filter, o)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("subscribe: %w", err)
@@ -75,20 +87,8 @@ func (c *Client) Subscribe(ctx context.Context, filter mcp.SubscriptionFilter, o
 }
 
 // subscribe adds a subscription for the part of the filter that the server announces, and opens its
-// stream or asks the server to watch.
-func (c *Client) subscribe(ctx context.Context, filter mcp.SubscriptionFilter, opts []CallOption) (*Subscription, error) {
-	if isEmptyFilter(&filter) {
-		return nil, errors.New("filter asks for nothing")
-	}
-	o, err := c.caller.callOptions(opts)
-	if err != nil {
-		return nil, err
-	}
-	o.whole.Duration = cmp.Or(max(o.whole.Duration, 0), acknowledgeTimeout)
-	o.progress = nil
-	o.logLevel = "" // a subscription has neither
-	bounded, bounds := within(ctx, bound.Limits{Whole: o.whole.Duration})
-	defer bounds.Stop()
+// stream or asks the server to watch. bounded is ctx with the limit of the wait.
+func (c *Client) subscribe(ctx, bounded context.Context, filter mcp.SubscriptionFilter, o *callOptions) (*Subscription, error) {
 	era, err := c.sessions.awaitSession(bounded)
 	if err != nil {
 		return nil, err

@@ -21,11 +21,13 @@ type subscriptions struct {
 	isOverHTTP     func() bool // then the silence of a stream is bounded
 	onAcknowledged func()      // called when a server has agreed to report changes
 
-	mu        sync.Mutex
-	all       []*Subscription
-	turn      chan struct{}   // held during resources/subscribe and resources/unsubscribe
-	requested map[string]bool // resources that a legacy server was asked to watch; true: it has agreed
-	endLater  func()          // ends watchLater; nil before the first
+	mu  sync.Mutex
+	all []*Subscription
+
+	// requested has the resources that a legacy server was asked to watch (true: it has agreed), except while one goroutine
+	// asks it. It is nil before the first.
+	requested chan map[string]bool
+	endLater  func() // ends watchLater; nil before the first session that was restored
 }
 
 func (l *subscriptions) add(ctx context.Context, asked mcp.SubscriptionFilter, stream bool) *Subscription {
@@ -57,13 +59,8 @@ func (l *subscriptions) list() []*Subscription {
 }
 
 // endOtherEra ends the subscriptions of another era with errOtherEra. streams says whether the
-// subscriptions of the current era have streams of their own. Then the server watches nothing else.
+// subscriptions of the current era have streams of their own.
 func (l *subscriptions) endOtherEra(streams bool) {
-	if streams {
-		l.mu.Lock()
-		l.requested = nil
-		l.mu.Unlock()
-	}
 	for _, s := range l.list() {
 		if s.stream != streams {
 			s.end(errOtherEra)
