@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -387,23 +388,28 @@ func TestUseDuringAProbe(t *testing.T) {
 	})
 }
 
-// A subscription whose late refusal has the server probed takes no longer than another one.
+// A subscription whose late refusal has the server probed takes no longer than another one, even if it is made again.
 func TestSubscribeDuringAProbe(t *testing.T) {
-	withChangingServer(t, mcp.Revision20260728, mcpclient.Options{}, func(t *testing.T, c *mcpclient.Client, a *changingServer) {
-		a.before = func(w http.ResponseWriter, r *http.Request, m message) bool {
-			switch m.Method {
-			case "server/discover", "initialize":
-				<-r.Context().Done()
-			case "subscriptions/listen":
-				time.Sleep(20 * time.Second)
-				a.answer(w, http.StatusBadRequest, "%s", refusal(m, `-32000,"message":"odd"`))
+	for _, silent := range [][]string{{"server/discover", "initialize"}, {"resources/subscribe"}} {
+		withChangingServer(t, mcp.Revision20260728, undeclared(mcpclient.Options{}), func(t *testing.T, c *mcpclient.Client, a *changingServer) {
+			a.before = func(w http.ResponseWriter, r *http.Request, m message) bool {
+				switch {
+				case m.Method == "subscriptions/listen":
+					time.Sleep(20 * time.Second)
+					a.become(mcp.Revision20251125)
+					a.answer(w, http.StatusBadRequest, "%s", refusal(m, `-32000,"message":"odd"`))
+				case slices.Contains(silent, m.Method):
+					<-r.Context().Done()
+				default:
+					return false
+				}
+				return true
 			}
-			return true
-		}
-		start := time.Now()
-		check.Is(t, check.Err(c.Subscribe(t.Context(), onTools)), context.DeadlineExceeded)
-		within(t, "subscribing", start, 30*time.Second)
-	})
+			start := time.Now()
+			check.Is(t, check.Err(c.Subscribe(t.Context(), onResources("a"))), context.DeadlineExceeded)
+			within(t, "subscribing", start, 30*time.Second)
+		})
+	}
 }
 
 // A subscription that is refused while another call finds out the era ends as one of another era.
