@@ -49,6 +49,7 @@ func withRetry(next sender, p retries, sessions resender) sender {
 	return func(ctx context.Context, r *request, o *callOptions) (got response, err error) {
 		policy := backoff.Policy{Max: maxRetryWait, Sleep: p.sleep}
 		resends := 0
+		mayHaveRun := false // the server may have accepted an earlier attempt
 		err = backoff.Loop(ctx, policy, func() (err error) {
 			if r.sentEra, err = sessions.awaitSession(ctx); err != nil {
 				return err
@@ -66,10 +67,16 @@ func withRetry(next sender, p retries, sessions resender) sender {
 				return nil
 			}
 			f.Err = err
-			return p.schedule(ctx, r, f)
+			if err = p.schedule(ctx, r, f); err == nil {
+				mayHaveRun = mayHaveRun || !Unsent(f.Err)
+			}
+			return err
 		})
 		if interrupted, ok := err.(*backoff.Interrupted); ok {
 			err = fmt.Errorf("%w, before the request was sent again: %w", interrupted.Err, interrupted.Last)
+		}
+		if err != nil && (mayHaveRun || r.resent) {
+			err = &begunError{err}
 		}
 		return got, err
 	}

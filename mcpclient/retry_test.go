@@ -214,12 +214,14 @@ func TestAnswersAreSentAgain(t *testing.T) {
 	}
 }
 
-// If the caller cancels during the wait for a retry, the error has both causes.
+// If the caller cancels during the wait for a retry, the error has both causes. A refused retry does not prove that nothing was sent.
 func TestRetryGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		statuses := []int{503, 503, 429, 429, 429}
 		s := httpServer(t, func(w http.ResponseWriter, _ *http.Request, _ message) {
 			w.Header().Set("Retry-After", "20")
-			w.WriteHeader(http.StatusServiceUnavailable)
+			w.WriteHeader(statuses[0])
+			statuses = statuses[1:]
 		})
 		c := connectTo(t, s, modern())
 		ctx, cancel := context.WithCancel(t.Context())
@@ -227,6 +229,7 @@ func TestRetryGivenUp(t *testing.T) {
 		err := listOnce(ctx, c)
 		check.Is(t, err, context.Canceled)
 		wantStatus(t, err, http.StatusServiceUnavailable)
+		check.Equal(t, "unsent", mcpclient.Unsent(listOnce(t.Context(), c)), false)
 	})
 }
 

@@ -210,9 +210,8 @@ func TestSendQueue(t *testing.T) {
 // What is being sent ends with the client, and finish with its time. What is added later is dropped.
 func TestSendQueueEnds(t *testing.T) {
 	inLife(t, func(t *testing.T, l *Lifecycle) {
-		s, ended := NewSendQueue(l, silent), make(chan error, 1)
+		s, ended, start := NewSendQueue(l, silent), make(chan error, 1), time.Now()
 		s.Send(t.Context(), func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }, func(err error) { ended <- err })
-		start := time.Now()
 		s.Finish(time.Second)
 		l.Close(func() {}, func() error { return nil })
 		check.Is(t, <-ended, context.Canceled)
