@@ -13,38 +13,19 @@ import (
 	"github.com/mcpchain/mcpchain/hosttext"
 )
 
-// dialog is a question that has the keyboard. Only the model calls its methods, except for finished.
+// dialog is a question that has the keyboard. Only the model calls its methods.
 type dialog interface {
 	init(width, height int) tea.Cmd
-	update(msg tea.Msg) tea.Cmd
+
+	// update handles a message. It reports whether the dialog has ended.
+	update(msg tea.Msg) (cmd tea.Cmd, ended bool)
 
 	// view returns the dialog and the cursor in it. It takes keys when it is ready.
 	view(width int, ready bool) (string, *tea.Cursor)
 
 	// clear empties the field that has the keyboard. It reports false if the field is empty.
 	clear() bool
-
-	// answered reports whether the dialog has ended, and finished returns a channel that is closed at that time.
-	answered() bool
-	finished() <-chan struct{}
 }
-
-// ending is the part of a dialog that records its end.
-type ending struct {
-	ended bool
-	done  chan struct{}
-}
-
-func newEnding() ending { return ending{done: make(chan struct{})} }
-
-// finish ends the dialog. It must be called once.
-func (e *ending) finish() {
-	e.ended = true
-	close(e.done)
-}
-
-func (e *ending) answered() bool            { return e.ended }
-func (e *ending) finished() <-chan struct{} { return e.done }
 
 // maxPrompt bounds the text of a question beside what the person types, in characters. It may have
 // a peer's name.
@@ -62,12 +43,13 @@ func (t *Terminal) ask(ctx context.Context, d dialog) error {
 
 // askLocked shows a dialog after everything that was printed, and waits for its end.
 func (t *Terminal) askLocked(ctx context.Context, d dialog) error {
-	t.send(askMsg{d})
+	ended := make(chan struct{})
+	t.send(askMsg{d, ended})
 	select {
-	case <-d.finished():
+	case <-ended:
 		return nil
 	case <-ctx.Done():
-		t.send(dropMsg{d})
+		t.send(dropMsg{ended})
 		return context.Cause(ctx)
 	case <-t.done:
 		return io.EOF
@@ -115,7 +97,7 @@ func (t *Terminal) Choose(ctx context.Context, q *screen.Choice) (byte, error) {
 // chooseLocked is Choose after lockPerson.
 func (t *Terminal) chooseLocked(ctx context.Context, q *screen.Choice) (byte, error) {
 	t.printChoice(q)
-	d := &choiceDialog{paint: t.paint, question: q, ending: newEnding()}
+	d := &choiceDialog{paint: t.paint, question: q}
 	if err := t.askLocked(ctx, d); err != nil {
 		return 0, err
 	}
@@ -140,8 +122,6 @@ func (t *Terminal) printChoice(q *screen.Choice) {
 
 // choiceDialog asks for one of a few answers by its key.
 type choiceDialog struct {
-	ending
-
 	paint    screen.Paint
 	question *screen.Choice
 	chosen   screen.Answer
@@ -150,19 +130,15 @@ type choiceDialog struct {
 func (c *choiceDialog) init(int, int) tea.Cmd { return nil }
 func (c *choiceDialog) clear() bool           { return false }
 
-func (c *choiceDialog) update(msg tea.Msg) tea.Cmd {
+func (c *choiceDialog) update(msg tea.Msg) (cmd tea.Cmd, ended bool) {
 	k, ok := msg.(tea.KeyPressMsg)
-	if !ok || c.ended {
-		return nil
-	}
 	for _, a := range c.question.Answers {
-		if strings.EqualFold(k.Text, string(a.Key)) {
+		if ok && strings.EqualFold(k.Text, string(a.Key)) {
 			c.chosen = a
-			c.finish()
-			return nil
+			return nil, true
 		}
 	}
-	return nil
+	return nil, false
 }
 
 func (c *choiceDialog) view(width int, ready bool) (string, *tea.Cursor) {

@@ -29,18 +29,18 @@ func TestWritingThatDoesNotFit(t *testing.T) {
 			return nil
 		}})
 		w.init(40, 24)
-		w.update(tea.KeyPressMsg{Code: tea.KeyEnter})
+		_, ended := w.update(tea.KeyPressMsg{Code: tea.KeyEnter})
 		view, cursor := w.view(40, true)
 		lines := strings.Split(view, "\n")
-		if last := lines[len(lines)-1]; w.answered() || last != `✗ want abc\x1b[8m` || cursor == nil || !strings.Contains(lines[cursor.Y], "ab") {
+		if last := lines[len(lines)-1]; ended || last != `✗ want abc\x1b[8m` || cursor == nil || !strings.Contains(lines[cursor.Y], "ab") {
 			t.Fatalf("got %q, with the cursor at %v, want the reason below the text", lines, cursor)
 		}
 		check.That(t, strings.Contains(view, "Esc") == back, "back %v: got %q", back, view)
-		w.update(tea.KeyPressMsg{Code: tea.KeyEscape})
-		check.That(t, w.wasLeft == back && w.answered() == back, "back %v: after Esc got left %v, over %v", back, w.wasLeft, w.answered())
+		_, ended = w.update(tea.KeyPressMsg{Code: tea.KeyEscape})
+		check.That(t, w.wasLeft == back && ended == back, "back %v: after Esc got left %v, over %v", back, w.wasLeft, ended)
 		w.update(tea.KeyPressMsg{Code: 'c', Text: "c"})
-		w.update(tea.KeyPressMsg{Code: tea.KeyEnter})
-		check.That(t, w.answered() && w.input.Value() == "abc" != back, "back %v: got %q, over %v", back, w.input.Value(), w.answered())
+		_, ended = w.update(tea.KeyPressMsg{Code: tea.KeyEnter})
+		check.That(t, ended && w.input.Value() == "abc", "back %v: got %q, over %v", back, w.input.Value(), ended)
 	}
 }
 
@@ -49,12 +49,23 @@ func TestTypedBeforeTheQuestion(t *testing.T) {
 	for want, d := range map[string]dialog{"": newSecretDialog(screen.Paint{}, "Key:"), "x": newTextDialog(screen.Paint{}, &screen.Draft{Prompt: "Reason:"})} {
 		m := newModel(&Terminal{output: &output{}}, Options{})
 		m.Init() // the editor has the keys
-		m.update(askMsg{d})
+		m.update(askMsg{d, nil})
 		m.handleInput(tea.KeyPressMsg{Code: 'x', Text: "x"})
 		check.Equal(t, d, m.editor.text(), want)
 		m.editor.queue = []string{"later"}
 		lines, _ := m.lines()
 		check.Equal(t, "a hint at a key of the editor", strings.Contains(strings.Join(lines, "\n"), "takes it back"), false)
+	}
+}
+
+// Ctrl-C takes the queue back and ends the turn. A second one ends the program, and not only clears what came back.
+func TestInterruptsWithAQueue(t *testing.T) {
+	interrupts := 0
+	m := newModel(&Terminal{output: &output{}}, Options{Interrupt: func() { interrupts++ }})
+	m.editor.queue = []string{"later"}
+	for i, want := range []string{"later", ""} {
+		m.handleKey(tea.KeyPressMsg{Code: 'c', Mod: tea.ModCtrl})()
+		check.That(t, interrupts == i+1 && m.editor.text() == want, "got %d interrupts, %q", interrupts, m.editor.text())
 	}
 }
 
@@ -110,10 +121,10 @@ func TestEscInASearch(t *testing.T) {
 	}}, nil)
 	d.init(80, 24)
 	for i, key := range []tea.KeyPressMsg{{Code: '/', Text: "/"}, {Code: 'x', Text: "x"}, {Code: tea.KeyEscape}, {Code: tea.KeyEscape}} {
-		check.Equal(t, i, d.ended, false)
-		d.update(key)
+		_, ended := d.update(key)
+		check.Equal(t, i, ended, i == 3)
 	}
-	check.That(t, d.ended && d.wasLeft, "the form was not left")
+	check.That(t, d.wasLeft, "the form was not left")
 }
 
 func TestStatus(t *testing.T) {

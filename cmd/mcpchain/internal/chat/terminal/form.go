@@ -61,8 +61,6 @@ var leaveChoice = &screen.Choice{Question: "Leave the form?", Answers: []screen.
 // formDialog asks for the fields of a form. The values are stored in the form when all of them are
 // valid.
 type formDialog struct {
-	ending
-
 	huh     *huh.Form
 	form    *screen.Form
 	inputs  []*fieldInput
@@ -79,14 +77,14 @@ func (d *formDialog) reopen(f *screen.Form) *formDialog {
 	case !d.wasLeft:
 		return newFormDialog(f, d.inputs)
 	}
-	d.wasLeft, d.ending = false, newEnding()
+	d.wasLeft = false
 	return d
 }
 
 // newFormDialog returns a dialog with what was typed into the fields of before, which is nil for
 // the first attempt.
 func newFormDialog(f *screen.Form, before []*fieldInput) *formDialog {
-	d := &formDialog{form: f, ending: newEnding()}
+	d := &formDialog{form: f}
 	var groups []*huh.Group
 	for fields := range slices.Chunk(f.Fields, fieldsAtOnce) {
 		var shown []huh.Field
@@ -110,7 +108,9 @@ func newFormDialog(f *screen.Form, before []*fieldInput) *formDialog {
 }
 
 func (d *formDialog) init(width, height int) tea.Cmd {
-	return tea.Batch(d.huh.Init(), d.update(tea.WindowSizeMsg{Width: width, Height: height}))
+	begin := d.huh.Init()
+	resize, _ := d.update(tea.WindowSizeMsg{Width: width, Height: height})
+	return tea.Batch(begin, resize)
 }
 
 // clear empties the text of the field that has the keyboard.
@@ -129,14 +129,10 @@ func (d *formDialog) clear() bool {
 	return false
 }
 
-func (d *formDialog) update(msg tea.Msg) tea.Cmd {
-	if d.ended {
-		return nil
-	}
+func (d *formDialog) update(msg tea.Msg) (cmd tea.Cmd, ended bool) {
 	if k, ok := msg.(tea.KeyPressMsg); ok && k.String() == "esc" && !d.isFiltering() {
 		d.wasLeft = true
-		d.finish()
-		return nil
+		return nil, true
 	}
 	if size, ok := msg.(tea.WindowSizeMsg); ok {
 		msg = tea.WindowSizeMsg{
@@ -144,12 +140,12 @@ func (d *formDialog) update(msg tea.Msg) tea.Cmd {
 			Height: max(size.Height-otherFormRows, minFormRows),
 		}
 	}
-	cmd := d.forward(msg)
+	cmd = d.forward(msg)
 	if d.huh.State == huh.StateCompleted {
 		d.storeValues()
-		d.finish()
+		return cmd, true
 	}
-	return cmd
+	return cmd, false
 }
 
 // isFiltering reports whether keys are for the search in a list.

@@ -20,12 +20,17 @@ type (
 	beginMsg      struct{} // a turn begins
 	endMsg        struct{} // a turn ends
 	eventMsg      struct{ event agent.Event }
-	askMsg        struct{ dialog } // opens a dialog
-	dropMsg       struct{ dialog } // closes a dialog without an answer
-	windowMsg     int64            // size of the model's window in tokens
-	syncMsg       struct{}         // changes nothing; once it was sent, earlier messages have been handled
-	tickMsg       time.Time        // the clock of the status line moves
+	dropMsg       struct{ ended chan struct{} } // closes a dialog without an answer
+	windowMsg     int64                         // size of the model's window in tokens
+	syncMsg       struct{}                      // changes nothing; once it was sent, earlier messages have been handled
+	tickMsg       time.Time                     // the clock of the status line moves
 )
+
+// askMsg opens a dialog.
+type askMsg struct {
+	dialog dialog
+	ended  chan struct{} // closed when the dialog has ended
+}
 
 // suggestMsg puts a text into the editor if that is empty.
 type suggestMsg struct {
@@ -41,10 +46,12 @@ type model struct {
 	height    int
 
 	editor     editor
+	takenBack  string // the text that Ctrl-C put into the editor when it ended a turn
 	notice     string
 	unfinished []string
 	status     status
-	dialog     dialog // nil: keys are for the editor
+	dialog     dialog        // nil: keys are for the editor
+	ended      chan struct{} // of dialog
 	quiet      quiet
 }
 
@@ -68,16 +75,27 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 
 // update handles all messages but shrinkMsg.
 func (m *model) update(msg tea.Msg) tea.Cmd {
-	switch msg.(type) {
-	case beginMsg, endMsg, eventMsg, waitMsg:
-		m.notice = ""
-	}
 	switch msg := msg.(type) {
-	case beginMsg, endMsg, eventMsg, windowMsg, tickMsg:
-		return m.updateStatus(msg)
+	case beginMsg:
+		m.notice = ""
+		m.status.begin(time.Now())
+		return tick()
+	case endMsg:
+		m.notice = ""
+		m.status.end()
+	case eventMsg:
+		m.notice = ""
+		m.status.handleEvent(msg.event, time.Now())
+	case windowMsg:
+		m.status.window = int64(msg)
+	case tickMsg:
+		if m.status.busy {
+			return tick()
+		}
 	case tea.WindowSizeMsg:
 		return m.resize(msg)
 	case waitMsg:
+		m.notice = ""
 		m.wait(bool(msg))
 	case noticeMsg:
 		m.notice = string(msg)
@@ -86,10 +104,10 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 	case suggestMsg:
 		msg.accepted <- m.editor.suggest(msg.text)
 	case askMsg:
-		m.dialog = msg.dialog
+		m.dialog, m.ended = msg.dialog, msg.ended
 		return tea.Batch(m.dialog.init(m.width, m.height), m.quiet.begin())
 	case dropMsg:
-		if m.dialog == msg.dialog {
+		if m.ended == msg.ended {
 			m.dialog = nil
 		}
 	case quietMsg:
@@ -107,26 +125,6 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// updateStatus handles a message about the status line.
-func (m *model) updateStatus(msg tea.Msg) tea.Cmd {
-	switch msg := msg.(type) {
-	case beginMsg:
-		m.status.begin(time.Now())
-		return tick()
-	case endMsg:
-		m.status.end()
-	case eventMsg:
-		m.status.handleEvent(msg.event, time.Now())
-	case windowMsg:
-		m.status.window = int64(msg)
-	case tickMsg:
-		if m.status.busy {
-			return tick()
-		}
-	}
-	return nil
-}
-
 // resize handles a new size of the terminal.
 func (m *model) resize(size tea.WindowSizeMsg) tea.Cmd {
 	m.width, m.height = size.Width, size.Height
@@ -136,7 +134,7 @@ func (m *model) resize(size tea.WindowSizeMsg) tea.Cmd {
 	if m.dialog == nil {
 		return nil
 	}
-	return m.dialog.update(size)
+	return m.updateDialog(size)
 }
 
 // tick returns a command that moves the clock of the status line after a second.
@@ -146,10 +144,13 @@ func tick() tea.Cmd { return tea.Tick(time.Second, func(t time.Time) tea.Msg { r
 func (m *model) handleKey(k tea.KeyPressMsg) tea.Cmd {
 	switch k.String() {
 	case "ctrl+c":
-		if m.dialog != nil && m.dialog.clear() || m.dialog == nil && m.editor.clear() {
+		text := m.editor.text()
+		if m.dialog != nil && m.dialog.clear() || m.dialog == nil && m.editor.clear() && text != m.takenBack {
 			return nil
 		}
-		m.editor.takeBack(len(m.editor.queue))
+		if m.editor.takeBack(len(m.editor.queue)) {
+			m.takenBack = m.editor.text()
+		}
 		return func() tea.Msg { m.interrupt(); return nil }
 	case "ctrl+z":
 		return tea.Suspend
@@ -224,9 +225,10 @@ func (m *model) submit(e entry) {
 
 // updateDialog passes a message to the dialog, and closes the dialog if it has ended.
 func (m *model) updateDialog(msg tea.Msg) tea.Cmd {
-	cmd := m.dialog.update(msg)
-	if m.dialog.answered() {
+	cmd, ended := m.dialog.update(msg)
+	if ended {
 		m.dialog = nil
+		close(m.ended)
 	}
 	return cmd
 }

@@ -11,23 +11,11 @@ import (
 )
 
 // printer prints what a [Terminal] shows, and sends messages to its model, in the order of the calls. It may have to wait
-// for room on the screen, so its methods run on a goroutine of its own.
+// for room on the screen.
 type printer struct {
 	terminal    *Terminal
 	answer      *markdown.Stream // nil: no answer has begun
 	answerShown bool             // the answer has lines on the screen
-}
-
-// run does the work of a terminal until the program has ended.
-func (p *printer) run() {
-	for {
-		select {
-		case do := <-p.terminal.work:
-			do(p)
-		case <-p.terminal.done:
-			return
-		}
-	}
 }
 
 // send sends a message to the model, and waits until the model accepts it.

@@ -59,10 +59,10 @@ type Terminal struct {
 	height     atomic.Int64
 	complete   atomic.Pointer[screen.Completer]
 	frame      frameHeight
-	work       chan func(*printer) // what is shown
-	goroutines sync.WaitGroup      // the printer, and requests for completions
-	done       chan struct{}       // closed when program has ended
-	programErr error               // set before done is closed
+	printer    chan *printer  // buffered; has the printer while nothing is printed
+	goroutines sync.WaitGroup // requests for completions
+	done       chan struct{}  // closed when program has ended
+	programErr error          // set before done is closed
 
 	thinking screen.Thinking // used by Show alone
 }
@@ -81,7 +81,7 @@ func Open(ctx context.Context, o Options) *Terminal {
 		paint:   screen.NewPaint(o.Out),
 		entered: make(chan entry, 1),
 		asking:  make(chan struct{}, 1),
-		work:    make(chan func(*printer)),
+		printer: make(chan *printer, 1),
 		done:    make(chan struct{}),
 	}
 	t.ctx, t.cancel = context.WithCancel(ctx)
@@ -102,7 +102,7 @@ func Open(ctx context.Context, o Options) *Terminal {
 	case <-t.output.drawn:
 	case <-t.done:
 	}
-	t.goroutines.Go((&printer{terminal: t}).run)
+	t.printer <- &printer{terminal: t}
 	return t
 }
 
@@ -234,11 +234,12 @@ func (t *Terminal) columns() int {
 	return defaultColumns
 }
 
-// do has the printer do something after everything that it was given before, and waits until it begins. After the end of
-// the program, nothing is done.
+// do calls a function with the printer, after earlier calls. After the end of the program, nothing is done.
 func (t *Terminal) do(work func(*printer)) {
 	select {
-	case t.work <- work:
+	case p := <-t.printer:
+		work(p)
+		t.printer <- p
 	case <-t.done:
 	}
 }

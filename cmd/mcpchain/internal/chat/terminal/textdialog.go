@@ -45,8 +45,6 @@ func (t *Terminal) Secret(ctx context.Context, prompt string) (string, error) {
 
 // textDialog is the [dialog] for a text of several lines, or for one line that is not shown.
 type textDialog struct {
-	ending
-
 	paint   screen.Paint
 	draft   *screen.Draft
 	hint    string // beside the prompt
@@ -77,11 +75,10 @@ func newTextDialog(paint screen.Paint, draft *screen.Draft) *textDialog {
 		hint += ", Esc goes back"
 	}
 	return &textDialog{
-		ending: newEnding(),
-		paint:  paint,
-		draft:  draft,
-		hint:   hint,
-		input:  &area,
+		paint: paint,
+		draft: draft,
+		hint:  hint,
+		input: &area,
 		forward: func(msg tea.Msg) (cmd tea.Cmd) {
 			area, cmd = area.Update(msg)
 			return cmd
@@ -96,7 +93,6 @@ func newSecretDialog(paint screen.Paint, prompt string) *textDialog {
 	line.CharLimit = maxSecret
 	line.SetVirtualCursor(false)
 	return &textDialog{
-		ending: newEnding(),
 		paint:  paint,
 		draft:  &screen.Draft{Prompt: prompt},
 		hint:   "it is not shown, and not kept",
@@ -123,38 +119,32 @@ func (d *textDialog) clear() bool {
 	return hasText
 }
 
-func (d *textDialog) update(msg tea.Msg) tea.Cmd {
-	if d.ended {
-		return nil
-	}
+func (d *textDialog) update(msg tea.Msg) (cmd tea.Cmd, ended bool) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		d.resize(msg.Width)
-		return nil
+		return nil, false
 	case tea.KeyPressMsg:
 		switch name := msg.String(); {
 		case name == "enter":
-			d.submit()
-			return nil
+			return nil, d.accept()
 		case name == "esc" && d.draft.Back:
 			d.wasLeft = true
-			d.finish()
-			return nil
+			return nil, true
 		}
 	}
-	return d.forward(msg)
+	return d.forward(msg), false
 }
 
-// submit ends the dialog, unless the text is refused.
-func (d *textDialog) submit() {
+// accept reports whether the text may be sent.
+func (d *textDialog) accept() bool {
 	d.problem = ""
 	if d.draft.Check != nil {
 		if err := d.draft.Check(screen.CleanInput(d.input.Value())); err != nil {
 			d.problem = "✗ " + hosttext.Line(err.Error(), maxProblem)
-			return
 		}
 	}
-	d.finish()
+	return d.problem == ""
 }
 
 func (d *textDialog) view(width int, ready bool) (string, *tea.Cursor) {
