@@ -142,28 +142,23 @@ func newForm(p *Person, server, message string, fields []*forms.Field) *form {
 	}}
 }
 
-// unattended answers a form without a person. It is accepted only if prepared answers and defaults
-// complete it.
+// unattended answers a form without a person. It is accepted only if prepared answers and defaults complete it. Otherwise
+// it is declined, with what would complete it, and counts as a failure, because the server needed an answer.
 func (f *form) unattended() *mcp.ElicitResult {
-	if complete, errs := f.given.Complete(); !complete {
-		f.reportDeclined(errs)
-		return &mcp.ElicitResult{Action: mcp.ElicitDecline}
+	ui, message := f.person.screen, hosttext.Line(f.Message, 200)
+	complete, errs := f.given.Complete()
+	if complete {
+		ui.Note(screen.Faint, "%s asks: %s\n%s", f.Server, message, hosttext.Indent(f.Summary()))
+		return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: f.Values}
 	}
-	f.person.screen.Note(screen.Faint, "%s asks: %s\n%s",
-		f.Server, hosttext.Line(f.Message, 200), hosttext.Indent(f.Summary()))
-	return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: f.Values}
-}
-
-// reportDeclined says why a form is declined, and what would complete it. That counts as a failure,
-// because the server needed an answer.
-func (f *form) reportDeclined(errs []error) {
-	f.person.screen.Note(screen.Warn, "declined %s: %s", f.Server, hosttext.Line(f.Message, 200))
+	ui.Note(screen.Warn, "declined %s: %s", f.Server, message)
 	f.person.Failures.Declined.Add(1)
 	if len(f.person.answers[f.Server]) == 0 {
-		f.person.screen.Note(screen.Warn, "  there is no terminal to ask on; "+
+		ui.Note(screen.Warn, "  there is no terminal to ask on; "+
 			"give -answer %s/key=value for the fields %s", f.Server, f.given.Names())
 	}
 	for _, err := range append(errs, f.given.UnknownKeys()...) {
-		f.person.screen.Note(screen.Warn, "  %v", err)
+		ui.Note(screen.Warn, "  %v", err)
 	}
+	return &mcp.ElicitResult{Action: mcp.ElicitDecline}
 }

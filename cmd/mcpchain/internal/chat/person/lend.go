@@ -29,16 +29,22 @@ func (l Lender) CreateMessage(ctx context.Context, params *mcp.CreateMessagePara
 // lasts until the end of the program.
 func (p *Person) Lend(ctx context.Context, r *sampling.Request) error {
 	server, _ := adapter.OriginFrom(ctx)
-	if p.mayLend(server) {
+	obstacle := ""
+	switch {
+	case p.mayLend(server):
 		p.screen.Note(screen.Faint, "  %s asks the model: %s",
 			server, hosttext.Line(hosttext.SamplingRequest(r.Params), screen.MaxResult))
 		return nil
+	case !p.screen.Attended():
+		obstacle = noTerminal
+	case !isInTurn(ctx):
+		obstacle = "it asks outside of a turn, when you are not asked; start with -yes to allow it"
 	}
-	if reason := p.lendingObstacle(ctx); reason != "" {
-		p.screen.Note(screen.Warn, "denied %s: use of the model: %s", server, reason)
+	if obstacle != "" {
+		p.screen.Note(screen.Warn, "denied %s: use of the model: %s", server, obstacle)
 		return errRefused
 	}
-	choice, err := p.screen.Choose(ctx, &screen.Choice{
+	key, err := p.choose(ctx, &screen.Choice{
 		Heading: fmt.Sprintf("The server %s wants to put this to the model %s, for at most %s:",
 			server, r.Model, cli.Plural(int(r.Params.MaxTokens), "token")),
 		Text:     hosttext.Indent(hosttext.SamplingRequest(r.Params)),
@@ -49,33 +55,16 @@ func (p *Person) Lend(ctx context.Context, r *sampling.Request) error {
 			{Key: 's', Label: "show me the reply first"},
 			{Key: 'a', Label: "always for this server"},
 		},
-	})
-	if err != nil {
-		return err
-	}
+	}, errRefused)
 	if wantsReply, ok := ctx.Value(wantsReplyKey{}).(*bool); ok {
-		*wantsReply = choice == 's'
+		*wantsReply = key == 's'
 	}
-	switch choice {
-	case 'n':
-		return errRefused
-	case 'a':
+	if err == nil && key == 'a' {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.lends[server] = true
 	}
-	return nil
-}
-
-// lendingObstacle returns why the person cannot be asked about a request, "" if that is possible.
-func (p *Person) lendingObstacle(ctx context.Context) string {
-	switch {
-	case !p.screen.Attended():
-		return noTerminal
-	case !isInTurn(ctx):
-		return "it asks outside of a turn, when you are not asked; start with -yes to allow it"
-	}
-	return ""
+	return err
 }
 
 // mayLend reports whether a server may use the model without a question.
@@ -92,17 +81,11 @@ func (p *Person) Release(ctx context.Context, _ *sampling.Request, reply *mcp.Cr
 		return nil
 	}
 	server, _ := adapter.OriginFrom(ctx)
-	choice, err := p.screen.Choose(ctx, &screen.Choice{
+	_, err := p.choose(ctx, &screen.Choice{
 		Heading:  fmt.Sprintf("The server %s would get this reply of the model:", server),
 		Text:     hosttext.Indent(hosttext.SamplingReply(reply)),
 		Question: "Allow it?",
-		Answers:  []screen.Answer{{Key: 'y', Label: "yes"}, {Key: 'n', Label: "no"}},
-	})
-	if err != nil {
-		return err
-	}
-	if choice == 'n' {
-		return errRefused
-	}
-	return nil
+		Answers:  yesNo,
+	}, errRefused)
+	return err
 }

@@ -34,7 +34,7 @@ func (p *Person) signIn(ctx context.Context, server string, v *signin.Visit) (pa
 		p.screen.Note(screen.Warn, "  %v", v.Mistake)
 		return p.awaitSignIn(ctx, v)
 	}
-	key, err := p.screen.Choose(ctx, &screen.Choice{
+	key, err := p.choose(ctx, &screen.Choice{
 		Heading:  fmt.Sprintf("The server %s wants you to sign in at %s.", server, v.Link.Host),
 		Link:     v.Link.URL,
 		Warnings: v.Link.Warnings,
@@ -44,14 +44,11 @@ func (p *Person) signIn(ctx context.Context, server string, v *signin.Visit) (pa
 			{Key: 'm', Label: "myself, here or on another device"},
 			{Key: 'n', Label: "no, do not sign in"},
 		},
-	})
+	}, signin.ErrDeclined)
 	if err != nil {
 		return "", err
 	}
-	switch key {
-	case 'n':
-		return "", signin.ErrDeclined
-	case 'y':
+	if key == 'y' {
 		p.browse(ctx, v.URL)
 	}
 	return p.awaitSignIn(ctx, v)
@@ -96,23 +93,18 @@ func (p *Person) OpenLink(ctx context.Context, server, url string) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", apps.ErrInvalid, err)
 	}
-	key, err := p.screen.Choose(ctx, &screen.Choice{
+	key, err := p.choose(ctx, &screen.Choice{
 		Heading: fmt.Sprintf("A view of the server %s wants to open a page of %s in your browser.",
 			hosttext.Line(server, 100), link.Host),
 		Link:     link.URL,
 		Warnings: link.Warnings,
 		Question: "Open it?",
 		Answers:  []screen.Answer{{Key: 'y', Label: "yes"}, {Key: 'm', Label: "myself"}, {Key: 'n', Label: "no"}},
-	})
-	switch {
-	case err != nil:
-		return err
-	case key == 'n':
-		return apps.ErrDenied
-	case key == 'y':
+	}, apps.ErrDenied)
+	if err == nil && key == 'y' {
 		p.browse(ctx, url)
 	}
-	return nil
+	return err
 }
 
 // TakeMessage puts a view's message to the model into the line of the next question if the person
@@ -126,19 +118,17 @@ func (p *Person) TakeMessage(ctx context.Context, server, text string) error {
 		return fmt.Errorf("%w: a message has at most %d characters here", apps.ErrInvalid, screen.MaxShown)
 	}
 	text = screen.CleanInput(text)
-	key, err := p.screen.Choose(ctx, &screen.Choice{
+	_, err := p.choose(ctx, &screen.Choice{
 		Heading: fmt.Sprintf("A view of the server %s wants to say this to the model in your name:",
 			hosttext.Line(server, 100)),
 		Text:     hosttext.Block(text, screen.MaxShown),
 		Question: "Put it into your line?",
-		Answers:  []screen.Answer{{Key: 'y', Label: "yes"}, {Key: 'n', Label: "no"}},
-	})
-	switch {
-	case err != nil:
+		Answers:  yesNo,
+	}, apps.ErrDenied)
+	if err != nil {
 		return err
-	case key == 'n':
-		return apps.ErrDenied
-	case !line.Suggest(viewframe.Attribution(server) + mention.ReplaceAllString(hosttext.Escape(text), `$1\@`)):
+	}
+	if !line.Suggest(viewframe.Attribution(server) + mention.ReplaceAllString(hosttext.Escape(text), `$1\@`)) {
 		p.screen.Note(screen.Warn, "  your line is not empty: the view was told to try again")
 		return fmt.Errorf("%w: the user is writing a question", apps.ErrInvalid)
 	}

@@ -47,6 +47,17 @@ const noTerminal = "there is no terminal to ask on; start with -yes to allow it"
 // errRefused is what the server gets if the person says no.
 var errRefused = errors.New("the person refused")
 
+// yesNo are the answers of a question without others.
+var yesNo = []screen.Answer{{Key: 'y', Label: "yes"}, {Key: 'n', Label: "no"}}
+
+// choose has the person choose an answer. For the key n, the error is refused.
+func (p *Person) choose(ctx context.Context, q *screen.Choice, refused error) (key byte, err error) {
+	if key, err = p.screen.Choose(ctx, q); err == nil && key == 'n' {
+		err = refused
+	}
+	return key, err
+}
+
 // turnKey marks contexts in which the person may be asked.
 type turnKey struct{}
 
