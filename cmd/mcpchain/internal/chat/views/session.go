@@ -72,16 +72,16 @@ type openedSession struct {
 
 // handleOpen opens a session, and streams the messages for the view to the page until the session ends. A closed
 // service sends an empty response.
-func (t *site) handleOpen(w http.ResponseWriter, r *http.Request, v *view) {
-	if !t.service.beginPage() {
+func (s *Service) handleOpen(w http.ResponseWriter, r *http.Request, v *view) {
+	if !s.beginPage() {
 		return
 	}
-	defer t.service.pages.Done()
+	defer s.pages.Done()
 	var body openRequest
 	if !readJSON(w, r, &body) {
 		return
 	}
-	n, shown, err := t.openSession(r.Context(), v, &body)
+	n, shown, err := s.openSession(r.Context(), v, &body)
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(sendTime)) // loading a view may take as long
 	if err != nil {
 		status := http.StatusBadGateway
@@ -100,20 +100,20 @@ func (t *site) handleOpen(w http.ResponseWriter, r *http.Request, v *view) {
 
 // openSession loads the view within loadTime, and opens a session, which the caller has to close.
 // The error is errTooManyPages if maxOpen pages are open.
-func (t *site) openSession(ctx context.Context, v *view, page *openRequest) (*session, *openedSession, error) {
+func (s *Service) openSession(ctx context.Context, v *view, page *openRequest) (*session, *openedSession, error) {
 	load, cancel := context.WithTimeout(ctx, loadTime)
 	defer cancel()
-	tool := t.service.currentTool(v.tool)
+	tool := s.currentTool(v.tool)
 	document, err := apps.Load(load, tool.Client(), tool.ViewURI())
 	if err != nil {
 		return nil, nil, err
 	}
-	frame, err := t.box.Frame(document.Meta, sandbox.FrameOptions{Server: v.server})
+	frame, err := s.box.Frame(document.Meta, sandbox.FrameOptions{Server: v.server})
 	if err != nil {
 		return nil, nil, err
 	}
 	n := &session{
-		service:      t.service,
+		service:      s,
 		view:         v,
 		id:           rand.Text(),
 		pageRequests: pageRequests{height: make(chan float64, 1), close: make(chan struct{}, 1)},
@@ -123,12 +123,12 @@ func (t *site) openSession(ctx context.Context, v *view, page *openRequest) (*se
 		return nil, nil, err
 	}
 	n.sender = viewframe.NewSender(n.conn)
-	server := &viewServer{t.service.opts.Tools.ViewAccess(v.server, document.URI), n}
+	server := &viewServer{s.opts.Tools.ViewAccess(v.server, document.URI), n}
 	if n.host, err = host.Open(ctx, conn, server, n.hostOptions(page, tool, &frame)); err != nil {
 		_ = n.conn.Close()
 		return nil, nil, err
 	}
-	if err := t.service.register(n); err != nil {
+	if err := s.register(n); err != nil {
 		n.close()
 		return nil, nil, err
 	}

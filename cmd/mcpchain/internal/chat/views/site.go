@@ -11,7 +11,6 @@ import (
 	"net/netip"
 	"path"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/bounded"
@@ -30,47 +29,32 @@ var contentTypes = map[string]string{
 	".js":   "text/javascript; charset=utf-8",
 }
 
-// site serves the page and the sandbox. Each has a port of its own, so that their origins differ.
-type site struct {
-	service *Service
-	origin  string // the page's origin
-	host    string // the host of origin, with its port
-	frames  string // the origin of the sandbox
-	box     *sandbox.Sandbox
-	servers []*http.Server
-	served  sync.WaitGroup
-}
-
-// listen starts to serve the page and the sandbox, on free ports of the loopback interface.
-func (s *Service) listen() (*site, error) {
+// listenLocked starts to serve the page and the sandbox on free ports of the loopback interface. Each has a port of its
+// own, so that their origins differ.
+func (s *Service) listenLocked() error {
 	page, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	frames, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		_ = page.Close()
-		return nil, err
+		return err
 	}
-	t := &site{
-		service: s,
-		origin:  "http://" + page.Addr().String(),
-		host:    page.Addr().String(),
-		frames:  "http://" + frames.Addr().String(),
-	}
-	if t.box, err = sandbox.New(&sandbox.Options{Origin: t.frames, HostOrigins: []string{t.origin}}); err != nil {
+	s.origin, s.frames = "http://"+page.Addr().String(), "http://"+frames.Addr().String()
+	if s.box, err = sandbox.New(&sandbox.Options{Origin: s.frames, HostOrigins: []string{s.origin}}); err != nil {
 		_ = page.Close()
 		_ = frames.Close()
-		return nil, err
+		return err
 	}
-	t.serve(page, t.guard(t.routes()))
-	t.serve(frames, t.box)
-	return t, nil
+	s.serveLocked(page, s.guard(s.routes()))
+	s.serveLocked(frames, s.box)
+	return nil
 }
 
-// serve serves until close, with deadlines for each request, which handlers move if they last longer. The log of the
+// serveLocked serves until Close, with deadlines for each request, which handlers move if they last longer. The log of the
 // server is discarded: it would be written across the screen of the chat.
-func (t *site) serve(l net.Listener, h http.Handler) {
+func (s *Service) serveLocked(l net.Listener, h http.Handler) {
 	server := &http.Server{
 		Handler:           h,
 		ErrorLog:          log.New(io.Discard, "", 0),
@@ -80,48 +64,39 @@ func (t *site) serve(l net.Listener, h http.Handler) {
 		IdleTimeout:       time.Minute,
 		MaxHeaderBytes:    64 << 10,
 	}
-	t.servers = append(t.servers, server)
+	s.servers = append(s.servers, server)
 	everybody := func(netip.Addr) bool { return true } // no address has a share: all are this machine's
 	bounded := bounded.New(l, maxConns, everybody)
-	t.served.Go(func() { _ = server.Serve(bounded) }) // ends with Close
-}
-
-// close ends all requests and so all sessions, and waits for them.
-func (t *site) close() {
-	for _, server := range t.servers {
-		_ = server.Close()
-	}
-	t.served.Wait()
-	t.service.pages.Wait()
+	s.served.Go(func() { _ = server.Serve(bounded) }) // ends with Close
 }
 
 // routes returns the page's files and what its script calls, for each view below the view's token.
-func (t *site) routes() http.Handler {
+func (s *Service) routes() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /{token}/{$}", t.withView(func(w http.ResponseWriter, _ *http.Request, _ *view) {
+	mux.HandleFunc("GET /{token}/{$}", s.withView(func(w http.ResponseWriter, _ *http.Request, _ *view) {
 		serveFile(w, "page.html")
 	}))
-	mux.HandleFunc("GET /{token}/{file}", t.withView(func(w http.ResponseWriter, r *http.Request, _ *view) {
+	mux.HandleFunc("GET /{token}/{file}", s.withView(func(w http.ResponseWriter, r *http.Request, _ *view) {
 		serveFile(w, r.PathValue("file"))
 	}))
-	mux.HandleFunc("POST /{token}/open", t.withView(t.handleOpen))
-	mux.HandleFunc("POST /{token}/messages/{session}", t.withView(t.handleMessages))
-	mux.HandleFunc("POST /{token}/close/{session}", t.withView(t.handleClose))
+	mux.HandleFunc("POST /{token}/open", s.withView(s.handleOpen))
+	mux.HandleFunc("POST /{token}/messages/{session}", s.withView(s.handleMessages))
+	mux.HandleFunc("POST /{token}/close/{session}", s.withView(s.handleClose))
 	return mux
 }
 
 // guard refuses requests of other sites: those by a name that they point to this machine (DNS
 // rebinding), and those of their scripts and forms. It also sets the headers of all responses.
-func (t *site) guard(next http.Handler) http.Handler {
-	policy := viewframe.Policy(t.frames, "img-src data:")
+func (s *Service) guard(next http.Handler) http.Handler {
+	policy := viewframe.Policy(s.frames, "img-src data:")
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		viewframe.Protect(w.Header(), policy)
 		w.Header().Set("Cache-Control", "no-store")
 		origin := r.Header.Get("Origin")
 		switch {
-		case r.Host != t.host:
+		case "http://"+r.Host != s.origin:
 			http.Error(w, "This site has another address.", http.StatusMisdirectedRequest)
-		case origin != "" && origin != t.origin, origin == "" && r.Method == http.MethodPost:
+		case origin != "" && origin != s.origin, origin == "" && r.Method == http.MethodPost:
 			http.Error(w, "The request comes from another site.", http.StatusForbidden)
 		case r.Method == http.MethodPost && !viewframe.IsJSON(r):
 			http.Error(w, "The request is not application/json.", http.StatusUnsupportedMediaType)
@@ -133,9 +108,9 @@ func (t *site) guard(next http.Handler) http.Handler {
 }
 
 // withView calls serve with the view of the token in the path.
-func (t *site) withView(serve func(http.ResponseWriter, *http.Request, *view)) http.HandlerFunc {
+func (s *Service) withView(serve func(http.ResponseWriter, *http.Request, *view)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		v := t.service.find(r.PathValue("token"))
+		v := s.find(r.PathValue("token"))
 		if v == nil {
 			http.Error(w, "There is no view here: its program has ended, or has forgotten it.", http.StatusNotFound)
 			return
@@ -175,8 +150,8 @@ func readJSON(w http.ResponseWriter, r *http.Request, into any) bool {
 }
 
 // handleMessages passes messages of the view to the session, as [viewframe.Sender.Send] does.
-func (t *site) handleMessages(w http.ResponseWriter, r *http.Request, v *view) {
-	n := t.service.session(v, r.PathValue("session"))
+func (s *Service) handleMessages(w http.ResponseWriter, r *http.Request, v *view) {
+	n := s.session(v, r.PathValue("session"))
 	if n == nil {
 		http.Error(w, "The session is over.", http.StatusNotFound)
 		return
@@ -197,8 +172,8 @@ func (t *site) handleMessages(w http.ResponseWriter, r *http.Request, v *view) {
 
 // handleClose tears the view down when the person closes the page. A session that is over already
 // is not an error.
-func (t *site) handleClose(w http.ResponseWriter, r *http.Request, v *view) {
-	if n := t.service.session(v, r.PathValue("session")); n != nil {
+func (s *Service) handleClose(w http.ResponseWriter, r *http.Request, v *view) {
+	if n := s.session(v, r.PathValue("session")); n != nil {
 		_ = n.host.Close(r.Context(), "the person closes it") // ends the session in any case
 	}
 	w.WriteHeader(http.StatusNoContent)

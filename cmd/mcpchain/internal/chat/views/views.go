@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"sync"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/viewframe"
+	"github.com/mcpchain/mcpchain/mcpclient/apps/sandbox"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -67,15 +69,21 @@ type Options struct {
 
 // Service offers views. It may be used concurrently.
 type Service struct {
-	opts  Options
-	pages sync.WaitGroup // requests of open pages
+	opts   Options
+	pages  sync.WaitGroup // requests of open pages
+	served sync.WaitGroup // goroutines of servers
 
-	mu     sync.Mutex // guards the fields below
-	closed bool
-	site   *site               // nil before the first view
-	views  map[string]*view    // by token
-	order  []*view             // the oldest first
-	open   map[string]*session // by id
+	// Set before the servers start.
+	origin string // of the page
+	frames string // the origin of the sandbox
+	box    *sandbox.Sandbox
+
+	mu      sync.Mutex // guards the fields below
+	closed  bool
+	servers []*http.Server      // nil before the first view
+	views   map[string]*view    // by token
+	order   []*view             // the oldest first
+	open    map[string]*session // by id
 }
 
 // view is a view of the result of a tool call.
@@ -112,8 +120,8 @@ func (s *Service) Offer(
 	if s.closed {
 		return "", errClosed
 	}
-	if s.site == nil {
-		if s.site, err = s.listen(); err != nil {
+	if s.servers == nil {
+		if err := s.listenLocked(); err != nil {
 			return "", fmt.Errorf("offer a view: %w", err)
 		}
 	}
@@ -128,7 +136,7 @@ func (s *Service) Offer(
 	s.views[v.token] = v
 	s.order = append(s.order, v)
 	s.dropOldLocked()
-	return s.site.origin + "/" + v.token + "/", nil
+	return s.origin + "/" + v.token + "/", nil
 }
 
 // dropOldLocked drops the oldest views beyond the bounds.
@@ -167,11 +175,13 @@ func (s *Service) TakeModelContexts() (contexts []ModelContext) {
 func (s *Service) Close() {
 	s.mu.Lock()
 	s.closed = true
-	site := s.site
+	servers := s.servers
 	s.mu.Unlock()
-	if site != nil {
-		site.close()
+	for _, server := range servers {
+		_ = server.Close()
 	}
+	s.served.Wait()
+	s.pages.Wait()
 }
 
 // find returns the view with a token, nil if there is none.

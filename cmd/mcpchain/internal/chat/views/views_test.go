@@ -226,7 +226,7 @@ func TestView(t *testing.T) {
 		calls = append(calls, fmt.Sprintf("%s %s %s %v", c.Server, c.Tool, c.Arguments, c.Err))
 	})
 	p := load(t, address)
-	if got := p.opened; got.Server != "board" || got.Tool != "show" || got.HTML != "<p>the board" || got.Origin != s.site.frames || s.site.frames == s.site.origin ||
+	if got := p.opened; got.Server != "board" || got.Tool != "show" || got.HTML != "<p>the board" || got.Origin != s.frames || s.frames == s.origin ||
 		!cmp.Equal(got.Reaches, []string{"https://a.example"}) || strings.Contains(got.Sandbox, "popups") {
 		t.Errorf("got %+v", got)
 	}
@@ -325,10 +325,10 @@ func TestEnd(t *testing.T) {
 	_ = p.body.Close() // ends the question: Close waits for it
 	s.Close()
 	check.Fails(t, check.Err(s.Offer(nil, nil, nil)), "a view was offered after the end")
-	for _, host := range []string{s.site.host, strings.TrimPrefix(s.site.frames, "http://")} {
-		if conn, err := net.Dial("tcp", host); err == nil {
+	for _, origin := range []string{s.origin, s.frames} {
+		if conn, err := net.Dial("tcp", strings.TrimPrefix(origin, "http://")); err == nil {
 			_ = conn.Close()
-			t.Errorf("%s listens after the end", host)
+			t.Errorf("%s listens after the end", origin)
 		}
 	}
 }
@@ -339,10 +339,10 @@ func TestServerIsSilent(t *testing.T) {
 	defer log.SetOutput(log.Writer())
 	log.SetOutput(&written)
 	l := check.Value(net.Listen("tcp", "127.0.0.1:0"))(t)
-	s := &site{service: New(Options{})}
-	s.serve(l, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("in a handler") }))
+	s := New(Options{})
+	s.serveLocked(l, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("in a handler") }))
 	check.Fails(t, check.Err(http.Get("http://"+l.Addr().String())), "got a response of a handler that panics")
-	s.close()
+	s.Close()
 	check.Equal(t, "written", written.String(), "")
 }
 
@@ -384,9 +384,9 @@ func TestEndWaitsForTheView(t *testing.T) {
 
 // Nothing listens before the first view. The page refuses other hosts, origins and tokens.
 func TestGuard(t *testing.T) {
-	check.That(t, New(Options{}).site == nil, "the service listens without a view")
+	check.That(t, New(Options{}).servers == nil, "the service listens without a view")
 	s, address := offered(t, &asked{}, nil)
-	own := "http://" + s.site.host
+	own := s.origin
 	for _, tt := range []struct {
 		what, method, url, host, origin, kind string
 		want                                  int
@@ -398,15 +398,15 @@ func TestGuard(t *testing.T) {
 		{"the script without a token", "GET", own + "/page.js", "", "", "", 404},
 		{"a file beside the page", "GET", address + "..%2fsite.go", "", "", "", 404},
 		{"another host", "GET", address, "evil.example", "", "", 421},
-		{"another name of this machine", "GET", address, strings.Replace(s.site.host, "127.0.0.1", "localhost", 1), "", "", 421},
+		{"another name of this machine", "GET", address, strings.Replace(strings.TrimPrefix(own, "http://"), "127.0.0.1", "localhost", 1), "", "", 421},
 		{"another origin", "GET", address, "", "https://evil.example", "", 403},
-		{"the origin of views", "POST", address + "open", "", s.site.frames, "application/json", 403},
+		{"the origin of views", "POST", address + "open", "", s.frames, "application/json", 403},
 		{"a form of another site", "POST", address + "open", "", "null", "text/plain", 403},
 		{"no origin", "POST", address + "open", "", "", "application/json", 403},
 		{"a form", "POST", address + "open", "", own, "text/plain", 415},
 		{"a wrong token to open", "POST", own + "/" + strings.Repeat("A", 26) + "/open", "", own, "application/json", 404},
 		{"a wrong session", "POST", address + "messages/x", "", own, "application/json", 404},
-		{"the sandbox has no page", "GET", s.site.frames + strings.TrimPrefix(address, own), "", "", "", 404},
+		{"the sandbox has no page", "GET", s.frames + strings.TrimPrefix(address, own), "", "", "", 404},
 	} {
 		r := check.Value(http.NewRequestWithContext(t.Context(), tt.method, tt.url, bytes.NewReader([]byte("{}"))))(t)
 		if tt.host != "" {
@@ -421,7 +421,7 @@ func TestGuard(t *testing.T) {
 		_ = res.Body.Close()
 		check.Equal(t, tt.what, res.StatusCode, tt.want)
 		policy := res.Header.Get("Content-Security-Policy")
-		check.That(t, tt.want != 200 || strings.HasSuffix(policy, "frame-src "+s.site.frames), "%s: got the policy %q", tt.what, policy)
+		check.That(t, tt.want != 200 || strings.HasSuffix(policy, "frame-src "+s.frames), "%s: got the policy %q", tt.what, policy)
 	}
 }
 
