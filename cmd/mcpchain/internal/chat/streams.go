@@ -90,7 +90,7 @@ func (o *options) addInput(ctx context.Context, in *os.File, ui screen.Screen) e
 	case err != nil:
 		return err
 	}
-	if text = bytes.TrimRight(text, "\r\n"); len(text) > 0 {
+	if text = bytes.TrimRight(bytes.TrimPrefix(text, []byte("\ufeff")), "\r\n"); len(text) > 0 {
 		o.prompt += "\n\n" + string(text)
 	}
 	return nil

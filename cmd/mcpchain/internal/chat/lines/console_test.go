@@ -206,7 +206,7 @@ func TestWrapNote(t *testing.T) {
 
 func TestLines(t *testing.T) {
 	long := strings.Repeat("x", maxLine-1) // and a line break
-	in := NewInput(t.Context(), strings.NewReader("a\x1b[D\r\n\n"+long+"\n"+long+"x\nb"), false)
+	in := NewInput(t.Context(), strings.NewReader("\ufeffa\x1b[D\r\n\n"+long+"\n"+long+"x\nb"), false)
 	for i, want := range []struct {
 		text string
 		err  error

@@ -45,11 +45,14 @@ func NewInput(ctx context.Context, r io.Reader, person bool) *Input {
 // read sends lines until the input or the context ends.
 func (in *Input) read(ctx context.Context, r *bufio.Reader, person bool) {
 	defer close(in.lines)
-	for ctx.Err() == nil {
+	for first := true; ctx.Err() == nil; first = false {
 		l, err := readLine(r)
 		if err != nil {
 			in.err = err
 			return
+		}
+		if first {
+			l.text = strings.TrimPrefix(l.text, "\ufeff") // the mark of UTF-8 in files of Windows
 		}
 		if person {
 			select {

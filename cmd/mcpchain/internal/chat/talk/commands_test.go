@@ -39,6 +39,16 @@ func TestPromptArguments(t *testing.T) {
 	}
 }
 
+// A name with blanks is in quotes, as the list and the completion of prompts show it.
+func TestNamesOfPrompts(t *testing.T) {
+	for _, tt := range [][3]string{
+		{"plan n=1", "plan", " n=1"}, {quoted("my plan") + " n=1", "my plan", " n=1"}, {"plan\nn=1", "plan", "\nn=1"}, {"", "", ""}, {`"my pl`, `"my pl`, ""},
+	} {
+		name, rest := cutName(tt[0])
+		check.Same(t, tt[0], [2]string{name, rest}, [2]string{tt[1], tt[2]})
+	}
+}
+
 func TestContext(t *testing.T) {
 	for _, tt := range []struct {
 		use  *agent.WindowUse

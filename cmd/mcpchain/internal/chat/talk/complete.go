@@ -123,10 +123,11 @@ func (o *offers) completeResource(ctx context.Context, _ string) screen.Completi
 func (o *offers) completePrompt(ctx context.Context, argument string) screen.Completion {
 	servers := o.servers(hasPrompts)
 	server, text, err := prompts.cutServer(servers, argument)
-	if err != nil || !strings.Contains(text, " ") {
+	name, rest := cutName(text)
+	if err != nil || rest == "" {
 		return prompts.complete(ctx, servers)
 	}
-	name, rest, _ := strings.Cut(text, " ")
+	rest = rest[1:]
 	prompt, err := findPrompt(ctx, server.Client, name)
 	if err != nil || prompt == nil {
 		return screen.Completion{}

@@ -24,16 +24,12 @@ func newInterrupts(t *testing.T) (context.Context, *Interrupts) {
 func TestFirstInterruptEndsTheTurn(t *testing.T) {
 	program, i := newInterrupts(t)
 	start := time.Now()
-
-	first, done := i.beginTurn(program)
-	i.handle(os.Interrupt, start)
-	check.Is(t, context.Cause(first), errInterrupted, "turn")
-	done()
-
-	second, done := i.beginTurn(program)
-	defer done()
-	i.handle(os.Interrupt, start.Add(doubleInterrupt))
-	check.Is(t, context.Cause(second), errInterrupted, "next turn")
+	for n := range 2 {
+		turn, done := i.beginTurn(program)
+		i.handle(os.Interrupt, start.Add(time.Duration(n)*doubleInterrupt))
+		check.Is(t, context.Cause(turn), errInterrupted, n)
+		done()
+	}
 	check.That(t, program.Err() == nil, "program: got %v, want no end", context.Cause(program))
 }
 
@@ -88,7 +84,8 @@ func (n *noting) Note(screen.Style, string, ...any) {
 	}
 }
 
-// A note is written while no mutex is held: the screen may wait for a slow terminal.
+// A note is written while no mutex is held: the screen may wait for a slow terminal. A Ctrl-C long after another one does
+// not end the program.
 func TestNoteWithoutTheMutex(t *testing.T) {
 	program, i := newInterrupts(t)
 	n := &noting{i: i}
@@ -98,14 +95,5 @@ func TestNoteWithoutTheMutex(t *testing.T) {
 	_, done := i.interruptible(program)
 	defer done()
 	i.handle(os.Interrupt, start.Add(doubleInterrupt))
-	check.That(t, n.notes == 2 && !n.held, "got %d notes, mutex held: %v, want 2, false", n.notes, n.held)
-}
-
-// A Ctrl-C long after the first one does not end the program.
-func TestLaterInterruptIsAFirstOne(t *testing.T) {
-	program, i := newInterrupts(t)
-	start := time.Now()
-	i.handle(os.Interrupt, start)
-	i.handle(os.Interrupt, start.Add(doubleInterrupt))
-	check.That(t, program.Err() == nil, "got %v, want no end", context.Cause(program))
+	check.That(t, n.notes == 2 && !n.held && program.Err() == nil, "got %d notes, mutex held: %v, %v", n.notes, n.held, context.Cause(program))
 }

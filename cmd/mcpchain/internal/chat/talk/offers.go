@@ -170,6 +170,6 @@ func resourceEntries(ctx context.Context, c *mcpclient.Client) ([]entry, error) 
 // promptEntries lists the prompts of a server, after an error those so far.
 func promptEntries(ctx context.Context, c *mcpclient.Client) ([]entry, error) {
 	return collectEntries(c.Prompts(ctx), func(p *mcp.Prompt) entry {
-		return entry{name: p.Name, usage: promptUsage(p), about: cmp.Or(p.Description, p.Title)}
+		return entry{name: quoted(p.Name), usage: promptUsage(p), about: cmp.Or(p.Description, p.Title)}
 	})
 }

@@ -22,7 +22,7 @@ import (
 
 // promptUsage returns a prompt with its arguments, as /prompt accepts them.
 func promptUsage(p *mcp.Prompt) string {
-	usage := p.Name
+	usage := quoted(p.Name)
 	for _, a := range p.Arguments {
 		if a.Required {
 			usage += " " + a.Name + "=…"
@@ -41,12 +41,10 @@ func (o *offers) askPrompt(ctx context.Context, argument string) error {
 	if err != nil {
 		return err
 	}
-	words := strings.Fields(text)
-	if len(words) == 0 {
+	name, rest := cutName(text)
+	if name == "" {
 		return errors.New("usage: /prompt NAME key=value …; /prompts lists them")
 	}
-	name := words[0]
-	_, rest, _ := strings.Cut(text, name)
 	given, err := parseArguments(rest)
 	if err != nil {
 		return err
@@ -67,6 +65,18 @@ func (o *offers) askPrompt(ctx context.Context, argument string) error {
 	o.screen.Note(screen.Person, "the prompt %s of the server %s:\n%s",
 		hosttext.Line(name, 200), server.Name, hosttext.Block(question, screen.MaxShown))
 	return o.ask(ctx, run.Text(run.RoleUser, question))
+}
+
+// cutName cuts the name of a prompt, which may be in double quotes, from the beginning of a text.
+func cutName(text string) (name, rest string) {
+	if opened, isQuoted := strings.CutPrefix(text, `"`); isQuoted {
+		if name, rest, closed := strings.Cut(opened, `"`); closed {
+			return name, rest
+		}
+		return text, ""
+	}
+	end := strings.IndexFunc(text+" ", unicode.IsSpace)
+	return text[:end], text[end:]
 }
 
 // findPrompt returns a prompt in the list of a server, nil if it is not there.
