@@ -122,12 +122,8 @@ func (r *reporter) settle(ctx context.Context) {
 	r.mu.Lock()
 	empty := r.empty
 	r.mu.Unlock()
-	if empty == nil {
-		return
-	}
-	select {
-	case <-empty:
-	case <-ctx.Done():
+	if empty != nil {
+		_ = await(ctx, empty)
 	}
 }
 

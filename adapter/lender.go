@@ -17,7 +17,6 @@ import (
 type lender struct {
 	opts   *Options
 	roster *roster
-	pools  map[*serverState]*pool // for servers with [Server.PerUser]; guarded by the lock of the roster
 
 	connectedTool func(*Tool) (*Tool, error) // calls.connectedTool
 	callUser      func(context.Context) (user string, known bool)
@@ -150,7 +149,7 @@ func (l *lender) release(s *server, who *caller.Caller) {
 	default:
 		l.closeWhenIdleLocked(s)
 	}
-	l.pools[s.state].wakeLocked()
+	s.state.pool.wakeLocked()
 }
 
 // idleStop is how long an unused connection stays open if the next call can open another.
@@ -236,5 +235,5 @@ func (l *lender) countQuestion(s *server, n int) {
 	l.roster.mu.Lock()
 	defer l.roster.mu.Unlock()
 	s.openQuestions += n
-	l.pools[s.state].wakeLocked()
+	s.state.pool.wakeLocked()
 }

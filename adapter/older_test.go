@@ -29,6 +29,7 @@ import (
 type dialed struct {
 	t    *testing.T
 	make func() *peer
+	end  time.Duration // how long Close of a connection takes
 
 	mu    sync.Mutex
 	peers []*peer
@@ -43,8 +44,15 @@ func (d *dialed) Dial(ctx context.Context) (transport.Conn, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.peers, d.conns = append(d.peers, p), append(d.conns, conn)
-	return conn, err
+	return slowEnd{conn, &d.end}, err
 }
+
+type slowEnd struct {
+	transport.Conn
+	end *time.Duration
+}
+
+func (c slowEnd) Close() error { time.Sleep(*c.end); return c.Conn.Close() }
 
 func (d *dialed) count() int {
 	d.mu.Lock()
@@ -171,18 +179,12 @@ func TestToolThatAsksOfABusyServer(t *testing.T) {
 			p.AddTool(&sdk.Tool{Name: "asks", InputSchema: json.RawMessage(object), Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true}}, asks)
 			return p
 		}}
-		dials := 0
-		busy := transportFunc(func(ctx context.Context) (transport.Conn, error) {
-			if dials++; dials == 2 {
-				return nil, errors.New("busy")
-			}
-			return d.Dial(ctx)
-		})
+		busy := inTurn(d, transportFunc(unreachable), d)
 		ts := open(t, &Options{ClientOptions: &mcpclient.Options{Elicitation: declines}}, Server{Name: "p", Transport: busy})
 		for _, want := range []string{"cannot be sent while serving", "decline"} {
 			check.Contains(t, "the answer", callTool(t, ts, "asks", "").Text, want)
 		}
-		check.Equal(t, "dials", dials, 3)
+		check.Equal(t, "dials", busy.dials.Load(), 3)
 	})
 }
 

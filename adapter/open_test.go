@@ -200,13 +200,7 @@ func TestFilterThatPanics(t *testing.T) {
 // Servers that are late and servers that are added join at the same time.
 func TestServersJoinTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		late := func() mcpclient.Transport {
-			l := newListener(t, "a")
-			return transportFunc(func(ctx context.Context) (transport.Conn, error) {
-				time.Sleep(2 * time.Second)
-				return l.way.Dial(ctx)
-			})
-		}
+		late := func() mcpclient.Transport { return serving("x", newListener(t, "a")).slowly(2 * time.Second) }
 		var e events
 		ts := open(t, &Options{Policy: Policy{Start: StartAvailable}, OpenWait: time.Second, OnChange: e.hear},
 			Server{Name: "first", Transport: newListener(t, "a").way}, Server{Name: "p", Transport: late()}, Server{Name: "q", Transport: late()})

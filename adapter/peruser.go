@@ -50,14 +50,16 @@ func (l *lender) userConn(
 				reported = lent.reason
 				reportWaiting(ctx, l.opts.Logger, reported)
 			}
-			if err := lent.awaitChange(ctx); err != nil {
+			if err := await(ctx, lent.changed); err != nil {
 				return nil, nil, &unsentError{fmt.Errorf("server %q: %w", state.label, err)}
 			}
 			continue
 		case lent.unopened:
 			l.openFor(ctx, lent.conn)
 		}
-		err = lent.conn.wait(ctx)
+		if err = await(ctx, lent.conn.ready); err == nil {
+			err = lent.conn.err
+		}
 		if err == nil {
 			return lent.conn, func() { l.release(lent.conn, who) }, nil
 		}
@@ -74,24 +76,14 @@ type loan struct {
 	unopened bool    // the call opens it by openFor
 
 	reason  string
-	changed <-chan struct{}
+	changed <-chan struct{} // closed when another choice may have a connection
 }
 
-// awaitChange waits until another choice may have a connection.
-func (l *loan) awaitChange(ctx context.Context) error {
+// await waits until a channel is closed, or returns the error of ctx.
+func await(ctx context.Context, closed <-chan struct{}) error {
 	select {
-	case <-l.changed:
+	case <-closed:
 		return nil
-	case <-ctx.Done():
-		return bound.Ended(ctx)
-	}
-}
-
-// wait waits until the connection is open, and returns the error of opening it.
-func (s *server) wait(ctx context.Context) error {
-	select {
-	case <-s.ready:
-		return s.err
 	case <-ctx.Done():
 		return bound.Ended(ctx)
 	}
@@ -108,11 +100,7 @@ func (l *lender) choose(state *serverState, user string, who *caller.Caller) (lo
 	case base == nil:
 		return loan{}, removedError(state)
 	}
-	p := l.pools[state]
-	if p == nil {
-		p = &pool{changed: make(chan struct{})}
-		l.pools[state] = p
-	}
+	p := &state.pool
 	s, busy := p.findLocked(user, who)
 	switch {
 	case s != nil:
@@ -143,8 +131,10 @@ func (e *abandonedError) Unwrap() error { return e.error }
 // and the next call opens another.
 func (l *lender) openFor(ctx context.Context, s *server) {
 	defer l.roster.background.Done()
-	if s.replaces != nil { // closed first, because the bound counts processes
-		_ = s.replaces.close()
+	if old := s.replaces; old != nil { // closed first, because the bound counts processes
+		closed := make(chan struct{})
+		l.roster.background.Go(func() { _ = old.close(); close(closed) })
+		_ = await(ctx, closed) // if ctx has ended, open fails
 		s.replaces = nil
 	}
 	opening, cancel := l.roster.withLife(ctx)
@@ -175,18 +165,17 @@ func (l *lender) setOpened(s *server, err error) (usable bool) {
 	}
 	s.err = err
 	if err != nil {
-		l.pools[s.state].removeLocked(s)
+		s.state.pool.removeLocked(s)
 	}
 	close(s.ready)
-	l.pools[s.state].wakeLocked()
+	s.state.pool.wakeLocked()
 	return err == nil
 }
 
 func (l *lender) onUserConnEnd(s *server, err error) {
 	l.roster.mu.Lock()
 	expected := s.retired || l.roster.closed
-	l.pools[s.state].removeLocked(s)
-	l.pools[s.state].wakeLocked()
+	s.state.pool.removeLocked(s)
 	l.roster.mu.Unlock()
 	if !expected {
 		l.opts.Logger.Warn("the connection of a user to a server ended; the next call makes another",
@@ -194,23 +183,14 @@ func (l *lender) onUserConnEnd(s *server, err error) {
 	}
 }
 
-// connsLocked returns the connections of all users.
-func (l *lender) connsLocked() (all []*server) {
-	for _, p := range l.pools {
-		all = append(all, p.conns...)
-	}
-	return all
-}
-
 // stopLocked closes the connection of a user when its last call has ended.
 func (l *lender) stopLocked(s *server) {
-	l.pools[s.state].removeLocked(s)
+	s.state.pool.removeLocked(s)
 	s.retired = true
 	if s.uses > 0 {
 		l.roster.retired = append(l.roster.retired, s)
 		return
 	}
-	l.pools[s.state].wakeLocked()
 	l.roster.startLocked(func() { _ = s.close() })
 }
 
@@ -219,14 +199,9 @@ func (l *lender) stopUsers(state *serverState) {
 	r := l.roster
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	p := l.pools[state]
-	if p == nil {
-		return
-	}
-	for _, s := range slices.Clone(p.conns) {
+	for _, s := range slices.Clone(state.pool.conns) {
 		l.stopLocked(s)
 	}
-	p.wakeLocked()
 }
 
 // take takes the connections of all users of a removed server out of the pool, and returns those to close: also the ones
@@ -236,16 +211,14 @@ func (l *lender) take(state *serverState) []*server {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	out := slices.DeleteFunc(slices.Clone(r.retired), func(s *server) bool { return s.state != state })
-	if p := l.pools[state]; p != nil {
-		for _, s := range p.conns {
-			s.retired = true
-			s.stopIdleLocked()
-			if s.isOpened() {
-				out = append(out, s)
-			}
+	for _, s := range state.pool.conns {
+		s.retired = true
+		s.stopIdleLocked()
+		if s.isOpened() {
+			out = append(out, s)
 		}
-		delete(l.pools, state)
-		p.wakeLocked()
 	}
+	state.pool.conns = nil
+	state.pool.wakeLocked()
 	return out
 }

@@ -271,7 +271,7 @@ func TestWaitEndsWithTheServer(t *testing.T) {
 // A call that waits for a connection has its own limit of time. A cancelled one fails with the error of its context.
 func TestWaitEndsWithTheCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ts, _ := openPerUser(t, 1)
+		ts, d := openPerUser(t, 1)
 		first := newConversation("grace", "1")
 		first.run(t.Context(), ts, "ask")
 		<-first.asked
@@ -281,13 +281,16 @@ func TestWaitEndsWithTheCall(t *testing.T) {
 		check.Is(t, r.Err, context.DeadlineExceeded)
 		close(first.answer)
 		<-first.said
+		d.end = 3 * time.Second // of the connection that makes room
+		began = time.Now()
+		r = ts.Catalog(profile.Plain).Call(as(t, "linus"), call("2", "count", ""), mcpclient.WithTimeout(time.Second))
+		check.That(t, r.Unsent() && time.Since(began) == time.Second, "got %v after %v, want that it was not sent within 1 s", r.Err, time.Since(began))
 	})
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("no patience"))
-	for _, err := range []error{(&loan{}).awaitChange(ctx), (&server{}).wait(ctx)} {
-		check.Is(t, err, context.Canceled)
-		check.Text(t, err, "no patience")
-	}
+	err := await(ctx, nil)
+	check.Is(t, err, context.Canceled)
+	check.Text(t, err, "no patience")
 }
 
 // A call that gives up while it opens its user's connection takes no other call with it: the next
@@ -346,7 +349,7 @@ func TestCloseAwaitsConnections(t *testing.T) {
 				check.NoError(t, ts.Close())
 				check.Equal(t, "connections being made after Close", dialing.Load(), 0)
 				ts.roster.mu.Lock()
-				for _, s := range append(ts.lender.connsLocked(), ts.roster.servers...) {
+				for _, s := range slices.Concat(ts.roster.servers, ts.roster.servers[0].state.pool.conns) {
 					check.Equal(t, "idle timer of "+s.state.label, s.idle, nil)
 				}
 				ts.roster.mu.Unlock()

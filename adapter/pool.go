@@ -12,12 +12,10 @@ type pool struct {
 	changed chan struct{} // closed when a connection may have become free
 }
 
-// wakeLocked wakes everyone who waits for a connection. p may be nil.
+// wakeLocked wakes everyone who waits for a connection.
 func (p *pool) wakeLocked() {
-	if p != nil {
-		close(p.changed)
-		p.changed = make(chan struct{})
-	}
+	close(p.changed)
+	p.changed = make(chan struct{})
 }
 
 // canServeLocked reports whether a call of this caller may use the connection now. If the connection cannot tell which call
@@ -78,9 +76,8 @@ func (p *pool) makeRoomLocked(max int) (unused *server, ok bool) {
 	return unused, true
 }
 
-// removeLocked removes a connection, if it is there. p may be nil.
+// removeLocked removes a connection, if it is there.
 func (p *pool) removeLocked(s *server) {
-	if p != nil {
-		p.conns = slices.DeleteFunc(p.conns, func(c *server) bool { return c == s })
-	}
+	p.conns = slices.DeleteFunc(p.conns, func(c *server) bool { return c == s })
+	p.wakeLocked()
 }

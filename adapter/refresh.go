@@ -84,13 +84,6 @@ func (c *connector) runExclusively(
 		return false, fmt.Errorf("server %q: %w", s.state.label, ctx.Err())
 	}
 	defer func() { <-s.state.changing }()
-	return c.changeHeld(ctx, s, do)
-}
-
-// changeHeld is runExclusively for the holder of serverState.changing.
-func (c *connector) changeHeld(
-	ctx context.Context, s *server, do func(context.Context) (*Event, error),
-) (mayWait bool, err error) {
 	done := c.roster.delayClose(s)
 	if done == nil {
 		return false, nil
