@@ -73,15 +73,15 @@ type Access struct {
 	stop context.CancelFunc
 	work sync.WaitGroup
 
-	mu      sync.Mutex            // guards the following fields
-	grants  map[[2]string]*grant  // by user and server
-	waiting map[string]*reception // by the parameter state of the expected answer
+	mu      sync.Mutex           // guards the following fields
+	grants  map[[2]string]*grant // by user and server
+	waiting map[string]*attempt  // by the parameter state of the expected answer
 }
 
 // New returns an Access. The caller closes it.
 func New(o Options) *Access {
 	o.Logger = cmp.Or(o.Logger, slog.Default())
-	a := &Access{opts: o, noTools: adapter.Merge(), grants: map[[2]string]*grant{}, waiting: map[string]*reception{}}
+	a := &Access{opts: o, noTools: adapter.Merge(), grants: map[[2]string]*grant{}, waiting: map[string]*attempt{}}
 	a.ctx, a.stop = context.WithCancel(context.Background())
 	a.work.Go(func() {
 		hosting.Every(a.ctx, idleAfter/4, a.endIdle)
@@ -199,17 +199,17 @@ func (a *Access) Begin(ctx context.Context, user, server string) (address string
 // when the sign-in has ended. The error matches ErrNoSignIn for an answer that this user's sign-in does not expect.
 func (a *Access) Callback(ctx context.Context, user string, answer url.Values) (server string, err error) {
 	a.mu.Lock()
-	r := a.waiting[answer.Get("state")]
-	if r == nil || r.grant.user != user {
+	at := a.waiting[answer.Get("state")]
+	if at == nil || at.grant.user != user {
 		a.mu.Unlock()
 		return "", ErrNoSignIn
 	}
 	delete(a.waiting, answer.Get("state")) // there is only one answer
 	a.mu.Unlock()
-	r.answer <- answer
+	at.answer <- answer
 	select {
-	case <-r.attempt.done:
-		return r.grant.server.Name, r.attempt.err
+	case <-at.done:
+		return at.grant.server.Name, at.err
 	case <-ctx.Done():
 		return "", context.Cause(ctx)
 	}
@@ -237,7 +237,7 @@ func (a *Access) grant(user, server string) (*grant, error) {
 	defer a.mu.Unlock()
 	key := [2]string{user, server}
 	if g := a.grants[key]; g != nil {
-		g.touch()
+		g.countCalls(0)
 		return g, nil
 	}
 	if a.ctx.Err() != nil {
@@ -254,7 +254,7 @@ func (a *Access) grant(user, server string) (*grant, error) {
 		if err != nil {
 			return nil, err
 		}
-		g.touch()
+		g.countCalls(0)
 		a.grants[key] = g
 		return g, nil
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -49,10 +50,12 @@ type grant struct {
 
 // attempt is a sign-in in progress.
 type attempt struct {
-	addressSet chan struct{} // closed when there is an address
-	address    string        // to sign in at; set before addressSet is closed, and guarded by Access.mu until then
-	done       chan struct{} // closed when the sign-in has ended
-	err        error         // set before done is closed
+	grant      *grant
+	answer     chan url.Values // of the authorization server; has room for it
+	addressSet chan struct{}   // closed when there is an address
+	address    string          // to sign in at; set before addressSet is closed, and guarded by Access.mu until then
+	done       chan struct{}   // closed when the sign-in has ended
+	err        error           // set before done is closed
 }
 
 // newGrant returns a grant of a user without a connection. The error says that the server's entry
@@ -77,13 +80,6 @@ func newGrant(a *Access, user string, s *config.Server) (*grant, error) {
 // authorize gives a server an HTTP client with the user's token.
 func (g *grant) authorize(s *config.Server, store oauth.Store) (*oauth.Transport, error) {
 	return signin.Authorize(s, &signin.Options{Client: "mcpchain", Store: store, Account: g.user, Receiver: g})
-}
-
-// touch records a use.
-func (g *grant) touch() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.used = time.Now()
 }
 
 // idle reports whether the grant has been unused since a time, no call is in progress, and nobody signs in.
@@ -240,7 +236,7 @@ func (g *grant) begin() (*attempt, error) {
 	if a.ctx.Err() != nil {
 		return nil, context.Cause(a.ctx)
 	}
-	current := &attempt{addressSet: make(chan struct{}), done: make(chan struct{})}
+	current := &attempt{grant: g, answer: make(chan url.Values, 1), addressSet: make(chan struct{}), done: make(chan struct{})}
 	g.attempt = current
 	a.work.Go(func() {
 		current.err = g.signIn(current)

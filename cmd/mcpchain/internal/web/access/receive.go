@@ -10,64 +10,55 @@ import (
 // attemptKey is the context key of the attempt that a user has begun.
 type attemptKey struct{}
 
-// Receive implements [oauth.Receiver]. Without a user who signs in, the request fails with an
-// [*mcp.SignInError], and its run waits.
+// Receive implements [oauth.Receiver]: it shows the user the address, and waits for the answer. Without a user who signs in,
+// the request fails with an [*mcp.SignInError], and its run waits. The transport creates the state and the PKCE challenge,
+// and checks state and issuer of the answer.
 func (g *grant) Receive(ctx context.Context, _ string, authorize func(string) (string, error)) (url.Values, error) {
-	address, err := authorize(g.access.opts.Callback)
+	callback := g.access.opts.Callback
+	address, err := authorize(callback)
 	if err != nil {
 		return nil, err
 	}
-	at, _ := ctx.Value(attemptKey{}).(*attempt)
-	r := &reception{grant: g, attempt: at, answer: make(chan url.Values, 1)}
-	return r.receive(ctx, address)
-}
-
-// reception waits for the answer of an authorization server. The transport creates the state
-// and the PKCE challenge, and checks state and issuer of the answer.
-type reception struct {
-	grant   *grant
-	attempt *attempt // nil if a call needs the sign-in, and no user has begun it
-	answer  chan url.Values
-}
-
-// receive shows the user the address, and waits for the answer.
-func (r *reception) receive(ctx context.Context, address string) (url.Values, error) {
 	u, err := url.Parse(address)
 	if err != nil {
 		return nil, err
 	}
-	query := u.Query()
-	if r.attempt == nil {
-		r.grant.requireSignIn(query.Get("scope"))
-		return nil, &mcp.SignInError{URL: r.grant.access.opts.Callback}
+	at, begun := ctx.Value(attemptKey{}).(*attempt)
+	if !begun { // a call needs the sign-in
+		g.requireSignIn(u.Query().Get("scope"))
+		return nil, &mcp.SignInError{URL: callback}
 	}
-	access, state := r.grant.access, query.Get("state")
-	if !access.setAddress(r, address, state) {
+	state := u.Query().Get("state")
+	if !at.expect(address, state) {
 		return nil, ErrNoSignIn
 	}
-	defer func() {
-		access.mu.Lock()
-		defer access.mu.Unlock()
-		delete(access.waiting, state)
-	}()
+	defer at.answered(state)
 	select {
-	case answer := <-r.answer:
+	case answer := <-at.answer:
 		return answer, nil
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
 }
 
-// setAddress sets the address of a sign-in, and expects the answer. It reports false if the user already has another
-// address.
-func (a *Access) setAddress(r *reception, address, state string) bool {
+// expect sets the address to sign in at, and expects the answer. It reports false if the user already has another address.
+func (at *attempt) expect(address, state string) bool {
+	a := at.grant.access
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if r.attempt.address != "" {
+	if at.address != "" {
 		return false
 	}
-	r.attempt.address = address
-	close(r.attempt.addressSet)
-	a.waiting[state] = r
+	at.address = address
+	close(at.addressSet)
+	a.waiting[state] = at
 	return true
+}
+
+// answered expects no answer any more.
+func (at *attempt) answered(state string) {
+	a := at.grant.access
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.waiting, state)
 }
