@@ -131,6 +131,14 @@ func LoadState(ctx context.Context, store record.Store, key run.Key) (*ledger.St
 	return ledger.StateOf(log.Records)
 }
 
+// Head returns the head of a stored run. The error matches [record.ErrNotFound] if there is none.
+func Head(ctx context.Context, store record.Store, key run.Key) (run.Head, error) {
+	for head, err := range store.List(ctx, record.Query{Tenant: key.Tenant, ID: key.ID, Limit: 1}) {
+		return head, err
+	}
+	return run.Head{}, fmt.Errorf("run %q: %w", key.ID, record.ErrNotFound)
+}
+
 // isFolder reports whether a place names a folder. A URL that ends with a slash does not.
 func isFolder(place string) bool {
 	info, err := os.Stat(place)

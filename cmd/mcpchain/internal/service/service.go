@@ -17,7 +17,6 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
 	"github.com/mcpchain/mcpchain/agent/temporal"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/bounded"
@@ -170,12 +169,9 @@ func (s *service) createRemote(ctx context.Context, o *options) error {
 // pollInterval is how often event streams read the store for changes by other processes.
 const pollInterval = time.Second
 
-// head returns the head of a run. The error matches [record.ErrNotFound] if there is none.
+// head returns the head of a run, as [database.Head] does.
 func (s *service) head(ctx context.Context, key run.Key) (run.Head, error) {
-	for head, err := range s.store.List(ctx, record.Query{Tenant: key.Tenant, ID: key.ID, Limit: 1}) {
-		return head, err
-	}
-	return run.Head{}, fmt.Errorf("run %q: %w", key.ID, record.ErrNotFound)
+	return database.Head(ctx, s.store, key)
 }
 
 // work drives runs and deletes old ones until the context ends.

@@ -187,7 +187,7 @@ func (s *Service) deliver(key run.Key, reply run.Reply) (awaited bool) {
 	}
 	if _, twice := t.replies[reply.Question]; !twice {
 		t.replies[reply.Question] = reply
-		t.changed.fire()
+		t.changed.Fire()
 	}
 	return t.awaited[reply.Question]
 }
@@ -204,7 +204,7 @@ func (s *Service) replyAtWindow(ctx context.Context, q *run.Question) (run.Reply
 	}
 	var graceEnd <-chan time.Time // nil while a window is open
 	for {
-		changed := t.changed.next()
+		changed := t.changed.Next()
 		reply, given, watched := t.await(q.ID)
 		switch {
 		case given:

@@ -84,7 +84,7 @@ func (s *Service) drive(t *topic) {
 		ctx, cancel := context.WithCancelCause(context.WithValue(hosting.WithUser(s.ctx, t.key.Tenant), topicKey{}, t))
 		t.mu.Lock()
 		t.cancel, t.again = cancel, false
-		t.changed.fire()
+		t.changed.Fire()
 		t.mu.Unlock()
 		err := s.resumeRun(ctx, t)
 		stopped := errors.Is(err, agent.ErrCancelled) || context.Cause(ctx) == errStopped
@@ -111,7 +111,7 @@ func (t *topic) driveAgain() bool {
 		return true
 	}
 	t.working, t.cancel, t.replies, t.awaited = false, nil, nil, nil
-	t.changed.fire()
+	t.changed.Fire()
 	return false
 }
 
@@ -181,7 +181,7 @@ func (t *topic) addReasoning(text string) {
 	}
 	t.thinking = true
 	t.reasoning = append(t.reasoning, text[:min(len(text), room)]...)
-	t.changed.fire()
+	t.changed.Fire()
 }
 
 // addDraft adds a piece of the model's text to the draft.
@@ -190,7 +190,7 @@ func (t *topic) addDraft(text string) {
 	defer t.mu.Unlock()
 	t.draft.Add(text)
 	t.thinking = false
-	t.changed.fire()
+	t.changed.Fire()
 }
 
 // setProgress sets the progress of a call. A progress that has no JSON, such as NaN, is dropped.
@@ -207,7 +207,7 @@ func (t *topic) setProgress(e *agent.ToolProgress) {
 		t.progress = map[string]json.RawMessage{}
 	}
 	t.progress[e.ID] = data
-	t.changed.fire()
+	t.changed.Fire()
 }
 
 // updateStep drops the draft or the progress that an event completes, and counts the usage that the event reports.
@@ -254,7 +254,7 @@ func (s *Service) catchUp(ctx context.Context, t *topic) (run.Status, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.spent = state.Spent
-	t.changed.fire()
+	t.changed.Fire()
 	return state.Status, nil
 }
 

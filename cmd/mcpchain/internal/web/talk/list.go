@@ -90,7 +90,7 @@ func (s *Service) title(ctx context.Context, key run.Key) string {
 
 // listSignal fires when a user's list changes, or what windows show beside it.
 type listSignal struct {
-	signal
+	Signal
 	uses int // guarded by Service.mu
 }
 
@@ -123,7 +123,7 @@ func (s *Service) ChangedAll() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, l := range s.lists {
-		l.fire()
+		l.Fire()
 	}
 }
 
@@ -133,6 +133,6 @@ func (s *Service) Changed(user string) {
 	l := s.lists[user]
 	s.mu.Unlock()
 	if l != nil {
-		l.fire()
+		l.Fire()
 	}
 }

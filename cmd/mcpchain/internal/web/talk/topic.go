@@ -29,7 +29,7 @@ type topic struct {
 	beginning chan struct{} // has a value while a call of the conversation's views begins; room for one
 
 	mu      sync.Mutex // guards the fields below
-	changed signal
+	changed Signal
 	at      agent.Position // the position of the last entry
 
 	contextUse *agent.WindowUse           // how the last model call of this process used the context window; nil before
@@ -101,7 +101,7 @@ func (s *Service) append(t *topic, e entry) bool {
 	}
 	t.at = e.at
 	s.feed.Put(t.key, e.item())
-	t.changed.fire()
+	t.changed.Fire()
 	return true
 }
 
@@ -130,17 +130,17 @@ func (t *topic) endWindows() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.deleted = true
-	t.changed.fire()
+	t.changed.Fire()
 }
 
-// signal tells any number of waiters that something has changed. The zero value is ready for use.
-type signal struct {
+// Signal tells any number of waiters that something has changed. The zero value is ready for use.
+type Signal struct {
 	mu sync.Mutex // guards the following field
 	c  chan struct{}
 }
 
-// next returns a channel that the next fire closes. A waiter calls it before it reads what may change.
-func (s *signal) next() <-chan struct{} {
+// Next returns a channel that the next Fire closes. A waiter calls it before it reads what may change.
+func (s *Signal) Next() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.c == nil {
@@ -149,8 +149,8 @@ func (s *signal) next() <-chan struct{} {
 	return s.c
 }
 
-// fire wakes all waiters.
-func (s *signal) fire() {
+// Fire wakes all waiters.
+func (s *Signal) Fire() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.c != nil {

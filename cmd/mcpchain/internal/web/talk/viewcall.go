@@ -158,7 +158,7 @@ func (s *Service) awaitViewCall(ctx context.Context, key run.Key) (*mcp.CallTool
 	}
 	defer s.release(t)
 	for {
-		changed := t.changed.next()
+		changed := t.changed.Next()
 		log, err := s.o.Store.Load(ctx, key)
 		if err != nil {
 			return nil, goneError(err)

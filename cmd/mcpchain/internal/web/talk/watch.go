@@ -10,7 +10,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/database"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/prose"
 	"github.com/mcpchain/mcpchain/internal/backoff"
 	"github.com/mcpchain/mcpchain/internal/eventfeed"
@@ -74,13 +74,13 @@ func (s *Service) Watch(ctx context.Context, user, id string, after agent.Positi
 	defer s.releaseList(user)
 	keepAlive := time.NewTicker(keepAliveInterval)
 	defer keepAlive.Stop()
-	for listIsStale := true; ; {
-		listChanged := list.next()
+	for stale := true; ; {
+		listChanged := list.Next()
 		var topicChanged <-chan struct{}
 		if w != nil {
-			topicChanged = w.topic.changed.next()
+			topicChanged = w.topic.changed.Next()
 		}
-		batch, err := s.update(ctx, user, w, listIsStale)
+		batch, err := s.update(ctx, user, w, stale)
 		if err == nil && len(batch) > 0 {
 			err = send(batch)
 		}
@@ -100,39 +100,40 @@ func (s *Service) Watch(ctx context.Context, user, id string, after agent.Positi
 		if err := backoff.Sleep(ctx, updateInterval); err != nil {
 			return nil
 		}
-		listIsStale = isClosed(listChanged)
+		select {
+		case <-listChanged:
+			stale = true
+		default:
+			stale = false
+		}
 	}
 }
 
-// update returns what a stream lacks: the events of the window's conversation, and those of the list if that is stale.
+// update returns what a stream lacks: the events of the window's conversation, and if the list is stale, the list with what
+// windows show beside it, and the calls of the conversation's views.
 func (s *Service) update(ctx context.Context, user string, w *window, listIsStale bool) (batch []Event, err error) {
 	if w != nil {
-		if batch, err = w.read(ctx); err != nil {
-			return nil, err
-		}
+		batch, err = w.read(ctx)
 	}
-	if listIsStale {
-		events, err := s.listEvents(ctx, user, w)
-		if err != nil {
-			return nil, err
-		}
-		batch = append(batch, events...)
+	if err != nil || !listIsStale {
+		return batch, err
 	}
-	return batch, nil
-}
-
-// listEvents returns the events for a change of the list: those of overview, and what the window lacks of the calls of
-// its views.
-func (s *Service) listEvents(ctx context.Context, user string, w *window) ([]Event, error) {
-	overview, err := s.overview(ctx, user)
+	heads, _, err := s.List(ctx, user, "", time.Time{})
 	if err != nil {
 		return nil, err
+	}
+	batch = append(batch, NewEvent("list", heads))
+	if s.o.Shared != nil {
+		batch = append(batch, NewEvent("shared", s.o.Shared()))
+	}
+	if s.o.Rules != nil {
+		batch = append(batch, NewEvent("rules", s.o.Rules.Of(user)))
+	}
+	if s.o.Personal != nil {
+		batch = append(batch, NewEvent("servers", s.o.Personal.Status(user)))
 	}
 	viewed, err := s.viewEvents(ctx, w)
-	if err != nil {
-		return nil, err
-	}
-	return append(overview, viewed...), nil
+	return append(batch, viewed...), err
 }
 
 // openWindow opens a window on a conversation, which has the events up to a position. The caller calls closeWindow.
@@ -148,54 +149,17 @@ func (s *Service) openWindow(ctx context.Context, key run.Key, after agent.Posit
 	}
 	t.countWindow(1)
 	w := &window{topic: t, reader: reader, viewCalls: map[string]agent.Position{}}
-	if err := s.checkExists(ctx, key); err != nil { // a deletion before that did not find the topic
+	if _, err := database.Head(ctx, s.o.Store, key); err != nil { // a deletion before that did not find the topic
 		s.closeWindow(w)
-		return nil, err
+		return nil, goneError(err)
 	}
 	return w, nil
-}
-
-// checkExists returns ErrGone if there is no such conversation in the store.
-func (s *Service) checkExists(ctx context.Context, key run.Key) error {
-	for _, err := range s.o.Store.List(ctx, record.Query{Tenant: key.Tenant, ID: key.ID, Limit: 1}) {
-		return err
-	}
-	return ErrGone
 }
 
 func (s *Service) closeWindow(w *window) {
 	w.topic.countWindow(-1)
 	w.reader.Close()
 	s.release(w.topic)
-}
-
-// overview returns the events of what windows show beside a conversation: the list, and what belongs to it.
-func (s *Service) overview(ctx context.Context, user string) ([]Event, error) {
-	heads, _, err := s.List(ctx, user, "", time.Time{})
-	if err != nil {
-		return nil, err
-	}
-	events := []Event{NewEvent("list", heads)}
-	if s.o.Shared != nil {
-		events = append(events, NewEvent("shared", s.o.Shared()))
-	}
-	if s.o.Rules != nil {
-		events = append(events, NewEvent("rules", s.o.Rules.Of(user)))
-	}
-	if s.o.Personal != nil {
-		events = append(events, NewEvent("servers", s.o.Personal.Status(user)))
-	}
-	return events, nil
-}
-
-// isClosed reports whether a channel that carries no values is closed.
-func isClosed(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
-	}
 }
 
 // read returns the events that the window lacks: those that have a position, and then the state that has no record.
@@ -278,7 +242,7 @@ func (t *topic) countWindow(n int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.windows += n
-	t.changed.fire()
+	t.changed.Fire()
 }
 
 // NewEvent returns an event without a position. Its data is encoded as JSON.

@@ -11,9 +11,8 @@ import (
 // queue has the messages for a window. They are numbered and the window acknowledges them, so that none is lost with a
 // stream, and the window can drop one that it gets twice.
 type queue struct {
-	life    string        // identifies the queue: numbers restart with another one
-	changed chan struct{} // has a value if there may be more to send; room for one
-	room    chan struct{} // has a value if there may be room for messages; room for one
+	life    string      // identifies the queue: numbers restart with another one
+	changed talk.Signal // fires when there may be more to send, or room for more
 
 	mu      sync.Mutex // guards the following fields; locked after Service.mu
 	last    uint64     // last number assigned
@@ -30,24 +29,14 @@ type numbered struct {
 	n uint64
 }
 
-func newQueue() *queue {
-	return &queue{life: rand.Text(), changed: make(chan struct{}, 1), room: make(chan struct{}, 1)}
-}
-
-// wake puts a value into a channel with room for one, unless it has one.
-func wake(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
-}
+func newQueue() *queue { return &queue{life: rand.Text()} }
 
 // addLocked adds a message.
 func (q *queue) addLocked(e talk.Event) {
 	q.last++
 	q.waiting = append(q.waiting, numbered{e, q.last})
 	q.bytes += len(e.Data)
-	wake(q.changed)
+	q.changed.Fire()
 }
 
 // offer adds a message unless the queue is half full or closed: nobody waits for the message.
@@ -72,12 +61,12 @@ func (q *queue) put(e talk.Event, ended <-chan struct{}) bool {
 		case hasEnded || len(q.waiting) < maxWaiting && q.bytes < 2*maxOutgoing:
 			q.addLocked(e)
 			q.mu.Unlock()
-			wake(q.room) // another view may wait, and there may be room for more
 			return true
 		}
+		changed := q.changed.Next()
 		q.mu.Unlock()
 		select {
-		case <-q.room:
+		case <-changed:
 		case <-ended:
 			hasEnded = true
 		}
@@ -90,6 +79,7 @@ func (q *queue) begin() (stream int) {
 	defer q.mu.Unlock()
 	q.stream++
 	q.sent = 0
+	q.changed.Fire() // an earlier stream ends
 	return q.stream
 }
 
@@ -116,19 +106,19 @@ func (q *queue) unsent(stream int) (out []talk.Event, isLatest bool) {
 // acknowledge removes the messages up to number n.
 func (q *queue) acknowledge(n uint64) {
 	q.mu.Lock()
+	defer q.mu.Unlock()
 	for len(q.waiting) > 0 && q.waiting[0].n <= n {
 		q.bytes -= len(q.waiting[0].Data)
 		q.waiting[0] = numbered{}
 		q.waiting = q.waiting[1:]
 	}
-	q.mu.Unlock()
-	wake(q.room)
+	q.changed.Fire()
 }
 
 // close ends the waits for room.
 func (q *queue) close() {
 	q.mu.Lock()
+	defer q.mu.Unlock()
 	q.closed = true
-	q.mu.Unlock()
-	wake(q.room)
+	q.changed.Fire()
 }

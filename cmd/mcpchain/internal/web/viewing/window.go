@@ -107,9 +107,9 @@ func (s *Service) Watch(ctx context.Context, user, session, id string, send func
 		return err
 	}
 	for {
+		changed := q.changed.Next()
 		batch, isLatest := q.unsent(stream)
 		if !isLatest {
-			wake(q.changed) // passes the value on to the later stream
 			return nil
 		}
 		if len(batch) > 0 {
@@ -119,7 +119,7 @@ func (s *Service) Watch(ctx context.Context, user, session, id string, send func
 			continue
 		}
 		select {
-		case <-q.changed:
+		case <-changed:
 		case <-ctx.Done():
 			return nil
 		}
