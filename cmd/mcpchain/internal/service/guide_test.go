@@ -44,9 +44,8 @@ func TestGuide(t *testing.T) {
 			p.follow(id, "", is("answer"))
 		}
 	}
-	if got := p.state(id); got.Status != run.StatusFinished || !strings.Contains(got.Answer, "2030-01-02") || len(commands) != 9 {
-		t.Errorf("got %s %q by %d commands, want a booking by 9", got.Status, got.Answer, len(commands))
-	}
+	got := p.state(id)
+	check.That(t, got.Status == run.StatusFinished && strings.Contains(got.Answer, "2030-01-02") && len(commands) == 9, "got %s %q by %d commands, want a booking by 9", got.Status, got.Answer, len(commands))
 }
 
 func (p person) nextAsk(id, other string) string {

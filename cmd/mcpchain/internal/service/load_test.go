@@ -188,9 +188,8 @@ func TestLoad(t *testing.T) {
 	const memory, people = 48 << 10, 20
 	l := &load{t: t, users: 40, at: people, rounds: 2, options: settings(t, "-memory", fmt.Sprint(memory))}
 	l.play()
-	if got := len(l.took); got != 80 || l.lost.Load()+l.crossing.Load() > 0 {
-		t.Errorf("got %d runs, %d lost and %d crossed over, want 80 and none", got, l.lost.Load(), l.crossing.Load())
-	}
+	got := len(l.took)
+	check.That(t, got == 80 && l.lost.Load()+l.crossing.Load() == 0, "got %d runs, %d lost and %d crossed over, want 80 and none", got, l.lost.Load(), l.crossing.Load())
 	check.That(t, l.bytes <= memory && l.bytes >= memory/2, "got %d bytes of events in memory, want %d at most, and all of that is used", l.bytes, memory)
 	most := memory + people*(32<<10)
 	check.That(t, l.held <= most && l.readers <= 3*people, "got %d bytes held by %d readers, want %d by %d at most", l.held, l.readers, most, 3*people)

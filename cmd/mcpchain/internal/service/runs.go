@@ -140,7 +140,8 @@ func parseRuns(args []string, out io.Writer) (*operator, error) {
 	}
 	o.operation = operations()[index]
 	for _, name := range []string{"user", "status", "older", "limit"} {
-		if c.Given(name) && !o.operation.selects() {
+		ofOne := name == "user" && o.operation.arguments != "" // whose run it is
+		if c.Given(name) && !o.operation.selects() && !ofOne {
 			return nil, c.Wrong("-%s selects runs, and is not for %s", name, o.operation.name)
 		}
 	}
@@ -221,25 +222,35 @@ func (o *operator) execute(ctx context.Context) error {
 		return err
 	}
 	o.store = store
-	o.key = o.find(ctx)
-	err = o.operation.run(o, ctx)
+	if o.key, err = o.find(ctx); err == nil {
+		err = o.operation.run(o, ctx)
+	}
 	return errors.Join(err, closeStore())
 }
 
-// find returns the key of the run with the name: the first that is stored, because a user or a run may have slashes.
-func (o *operator) find(ctx context.Context) (key run.Key) {
+// find returns the key of the stored run with the name. A user or a run may have slashes: -user says which part is the user,
+// and without it a name of several runs is an error. The operation reports that there is none.
+func (o *operator) find(ctx context.Context) (key run.Key, err error) {
+	stored := 0
 	for at, c := range o.name {
-		if c != '/' {
+		if c != '/' || o.query.Tenant != "" && o.name[:at] != o.query.Tenant {
 			continue
 		}
-		key = run.Key{Tenant: o.name[:at], ID: o.name[at+1:]}
-		for head := range o.store.List(ctx, record.Query{Tenant: key.Tenant, ID: key.ID, Limit: 1}) {
-			if head.Key == key { // also a damaged one
-				return key
-			}
+		named := run.Key{Tenant: o.name[:at], ID: o.name[at+1:]}
+		if head, _ := database.Head(ctx, o.store, named); head.Key == named { // also a damaged one
+			stored++
+			key = named
+		} else if stored == 0 {
+			key = named
 		}
 	}
-	return key // the operation reports that there is none
+	switch {
+	case stored > 1:
+		return key, fmt.Errorf("%s is the name of %d runs: give the user with -user", hosttext.Line(o.name, 200), stored)
+	case o.name != "" && key == run.Key{}:
+		return key, fmt.Errorf("%s does not begin with the user of -user", hosttext.Line(o.name, 200))
+	}
+	return key, nil
 }
 
 // nameOf returns a key as the command line accepts it, unless it is longer than 200 characters or has invisible ones.

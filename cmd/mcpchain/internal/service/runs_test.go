@@ -96,6 +96,7 @@ func TestWordsOfRuns(t *testing.T) {
 		"prune":            "prune needs an -older above 0, such as -older 720h",
 		"list -older -5h":  "-older is below 0",
 		"list -limit -1":   "-limit is below 0",
+		"lst":              `there is no command "lst" (did you mean "list"?)`,
 	} {
 		_, err := parseRuns(strings.Fields(line), io.Discard)
 		check.That(t, err != nil && strings.HasPrefix(err.Error(), want+"; "), "%q: got %v, want %s", line, err, want)
@@ -124,13 +125,11 @@ func TestRunsCommandLine(t *testing.T) {
 	keepRun(t, db.Runs, "good")
 	check.Must(t, check.Err(db.Exec(`UPDATE mcpchain_runs SET head = X'7b' WHERE id = 'bad'`)))
 	var out bytes.Buffer
-	if status := operate([]string{"verify", "-store", file}, nil, &out); status != 3 || !strings.HasPrefix(out.String(), "ada/bad: ") || !strings.HasSuffix(out.String(), "2 runs, 1 defect\n") || strings.Contains(out.String(), "good") {
-		t.Errorf("verify: got status %d and %s", status, &out)
-	}
+	status := operate([]string{"verify", "-store", file}, nil, &out)
+	check.That(t, status == 3 && strings.HasPrefix(out.String(), "ada/bad: ") && strings.HasSuffix(out.String(), "2 runs, 1 defect\n") && !strings.Contains(out.String(), "good"), "verify: got status %d and %s", status, &out)
 	out.Reset()
-	if status := operate([]string{"list", "-store", file, "-user", "ada"}, nil, &out); status != 0 || !strings.Contains(out.String(), "damaged") || !strings.Contains(out.String(), "ada/good") {
-		t.Errorf("list: got status %d and %s", status, &out)
-	}
+	status = operate([]string{"list", "-store", file, "-user", "ada"}, nil, &out)
+	check.That(t, status == 0 && strings.Contains(out.String(), "damaged") && strings.Contains(out.String(), "ada/good"), "list: got status %d and %s", status, &out)
 	folder := t.TempDir() + "/"
 	var kept bytes.Buffer
 	check.Equal(t, "export", operate([]string{"export", "ada/good", "-store", file}, nil, &kept), 0)
@@ -140,18 +139,17 @@ func TestRunsCommandLine(t *testing.T) {
 		check.That(t, status == 0 && (line == "verify" || strings.Contains(out.String(), "ada/good")), "%s: got status %d and %s", line, status, &out)
 	}
 	keepRun(t, db.Runs, "jobs/1")
-	begun := &ledger.Begun{ID: "one", Tenant: "corp/ada", Agent: ledger.AgentName{Name: "service"}}
-	ledgertest.Keep(t, db.Runs, ledgertest.Since(time.Now().UTC(), begun))
-	for _, name := range []string{"ada/good", "ada/jobs/1", "corp/ada/one"} { // a user or a run may have slashes
-		out.Reset()
-		status := operate([]string{"show", name, "-store", file}, nil, &out)
-		check.That(t, status == 0 && json.Valid(out.Bytes()), "show %s: got status %d and %s", name, status, &out)
+	for user, id := range map[string]string{"corp/ada": "one", "corp": "ada/one"} {
+		begun := &ledger.Begun{ID: id, Tenant: user, Agent: ledger.AgentName{Name: "service"}}
+		ledgertest.Keep(t, db.Runs, ledgertest.Since(time.Now().UTC(), begun))
 	}
-}
-
-// A mistyped command is answered by the one that is meant.
-func TestMistypedRunsCommand(t *testing.T) {
-	check.Text(t, check.Err(parseRuns([]string{"lst"}, io.Discard)), `there is no command "lst" (did you mean "list"?)`, "")
+	for line, id := range map[string]string{ // a user or a run may have slashes
+		"ada/good": "good", "ada/jobs/1": "jobs/1", "corp/ada/one": "", "corp/ada/one -user corp": "ada/one", "corp/ada/one -user corp/ada": "one", "ada/good -user bob": "",
+	} {
+		out.Reset()
+		status := operate(strings.Fields("show "+line+" -store "+file), nil, &out)
+		check.That(t, (status == 0) == (id != "") && strings.Contains(out.String(), fmt.Sprintf(`"id": %q`, id)) == (id != ""), "show %s: got status %d and %s", line, status, &out)
+	}
 }
 
 // Only import makes a store of what is not one.

@@ -132,7 +132,6 @@ func TestRefusedStop(t *testing.T) {
 	cancel()
 	check.Is(t, <-refused, record.ErrHeld)
 	check.Must(t, s.store.Release(t.Context(), lease))
-	if err := s.engine.stop(t.Context(), p.key(id)); err != nil || p.state(id).Status != run.StatusCancelled {
-		t.Errorf("got %v, %s, want a stop", err, p.state(id).Status)
-	}
+	check.NoError(t, s.engine.stop(t.Context(), p.key(id)))
+	check.Equal(t, "status", p.state(id).Status, run.StatusCancelled)
 }
