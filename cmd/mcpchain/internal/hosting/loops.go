@@ -83,15 +83,16 @@ const (
 type Watch struct {
 	servers func() []adapter.ServerStatus
 	logger  *slog.Logger
+	changed func()
 
 	mu   sync.Mutex // guards the following field
 	down map[string]bool
 }
 
-// NewWatch pings the servers at intervals until stop is called. It logs when a server stops
-// answering and when it answers again.
-func NewWatch(servers func() []adapter.ServerStatus, logger *slog.Logger) (w *Watch, stop func()) {
-	w = &Watch{servers: servers, logger: logger, down: map[string]bool{}}
+// NewWatch pings the servers at intervals until stop is called. When a server stops answering, and when it answers again,
+// it logs that and calls changed, possibly concurrently.
+func NewWatch(servers func() []adapter.ServerStatus, logger *slog.Logger, changed func()) (w *Watch, stop func()) {
+	w = &Watch{servers: servers, logger: logger, changed: changed, down: map[string]bool{}}
 	return w, startLoop(watchInterval, w.pingAll)
 }
 
@@ -137,5 +138,8 @@ func (w *Watch) ping(ctx context.Context, s adapter.ServerStatus) {
 		w.logger.Warn("a server does not answer", "server", s.Name, "error", err)
 	case err == nil && before:
 		w.logger.Info("a server answers again", "server", s.Name)
+	}
+	if before != (err != nil) {
+		w.changed()
 	}
 }

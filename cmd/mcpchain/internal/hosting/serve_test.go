@@ -121,7 +121,7 @@ func TestWatch(t *testing.T) {
 		&adapter.Options{ClientOptions: &mcpclient.Options{Limits: mcpclient.Limits{Retries: -1}}}))(t)
 	defer tools.Close()
 	var log bytes.Buffer
-	w, stop := NewWatch(tools.Servers, slog.New(slog.NewTextHandler(&log, nil)))
+	w, stop := NewWatch(tools.Servers, slog.New(slog.NewTextHandler(&log, nil)), func() {})
 	stop()
 	look := func(down bool) {
 		t.Helper()

@@ -87,7 +87,7 @@ func assemble(ctx context.Context, o *options, logger *slog.Logger) (_ *service,
 		}
 		s.closers = append(s.closers, end)
 		tools, s.servers = append(tools, toolset), toolset.Servers
-		watch, stop := hosting.NewWatch(toolset.Servers, logger)
+		watch, stop := hosting.NewWatch(toolset.Servers, logger, func() {})
 		s.watch, s.closers = watch, append(s.closers, stop)
 	}
 	return s, s.createEngine(ctx, o, model.LLM, tools)

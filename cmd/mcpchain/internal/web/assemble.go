@@ -189,7 +189,7 @@ func (c *changes) ofUser(user string) {
 }
 
 // ofServers tells all windows about the shared servers.
-func (c *changes) ofServers(adapter.Event) {
+func (c *changes) ofServers() {
 	if s := c.service.Load(); s != nil {
 		s.ChangedAll()
 	}

@@ -17,6 +17,8 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/demoservers"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/testenv"
@@ -217,9 +219,8 @@ func TestNavigations(t *testing.T) {
 		}
 	}
 	for _, host := range []string{"localhost:8080", "LOCALHOST:8080", "[::1]:8080"} {
-		if w := request(h, "GET", "/", "", browse(host)); w.Code != http.StatusTemporaryRedirect || w.Header().Get("Location") != "http://127.0.0.1:8080/" {
-			t.Errorf("%s: got %d to %s", host, w.Code, w.Header().Get("Location"))
-		}
+		w := request(h, "GET", "/", "", browse(host))
+		check.That(t, w.Code == http.StatusTemporaryRedirect && w.Header().Get("Location") == "http://127.0.0.1:8080/", "%s: got %d to %s", host, w.Code, w.Header().Get("Location"))
 	}
 	check.Equal(t, "the page", request(h, "GET", "/", "", browse("127.0.0.1:8080")).Code, http.StatusOK)
 	for _, tt := range []struct {
@@ -249,15 +250,29 @@ func TestBoundsOfAUser(t *testing.T) {
 		w := begin(h, ada)
 		check.Require(t, w.Code == http.StatusAccepted, "got %d %s", w.Code, w.Body)
 	}
-	if w := begin(h, ada); w.Code != http.StatusInsufficientStorage || !strings.Contains(w.Body.String(), "there is no room: you keep as many conversations as you may (2): delete one") {
-		t.Errorf("got %d %s", w.Code, w.Body)
-	}
+	w := begin(h, ada)
+	check.That(t, w.Code == http.StatusInsufficientStorage && strings.Contains(w.Body.String(), "there is no room: you keep as many conversations as you may (2): delete one"), "got %d %s", w.Code, w.Body)
 	check.Equal(t, "another user", begin(h, grace).Code, http.StatusAccepted)
 	h, _ = trial(t, "-bytes", "100")
 	ada = as(t, h, `{"name":"Ada"}`)
 	check.Equal(t, "within the bound", begin(h, ada).Code, http.StatusAccepted)
-	w := begin(h, ada)
+	w = begin(h, ada)
 	check.That(t, w.Code == http.StatusInsufficientStorage && strings.Contains(w.Body.String(), "that they may"), "got %d %s", w.Code, w.Body)
+}
+
+// TestSilentServer shows that a server does not answer, and tells windows.
+func TestSilentServer(t *testing.T) {
+	demo := check.Value(demoservers.Start())(t)
+	tools := check.Value(adapter.Open(t.Context(), []adapter.Server{{Name: "far", Transport: &mcpclient.HTTP{URL: demo.DemoURL}}},
+		&adapter.Options{ClientOptions: &mcpclient.Options{Limits: mcpclient.Limits{Retries: -1}}}))(t)
+	defer tools.Close()
+	check.Must(t, demo.Close())
+	changed := make(chan struct{}, 1)
+	watch, stop := hosting.NewWatch(tools.Servers, slog.New(slog.DiscardHandler), func() { changed <- struct{}{} })
+	defer stop()
+	<-changed
+	got := (&servers{tools: tools, watch: watch}).panel("", "")
+	check.That(t, len(got.Servers) == 0 && len(got.Troubles) == 1 && got.Troubles[0].Text == "does not answer; it is tried again", "got %+v", got)
 }
 
 // TestServerThatEnds shows how the servers stand, and tells windows when one of them has ended or is there again.
@@ -265,11 +280,10 @@ func TestServerThatEnds(t *testing.T) {
 	address := testenv.FreeAddress(t)
 	h, _ := trial(t, "-config", inFile(t, "mcp.json", `{"mcpServers": {"late": {"url": "http://`+address+`"}}}`))
 	ada := as(t, h, `{"name":"Ada"}`)
-	if s := sharedBy(t, h, ada); len(s.Servers) != 0 || len(s.Troubles) != 1 || !strings.Contains(s.Troubles[0].Text, "it is tried again") {
-		t.Errorf("got %+v, want the server that is not there", s)
-	}
+	s := sharedBy(t, h, ada)
+	check.That(t, len(s.Servers) == 0 && len(s.Troubles) == 1 && strings.Contains(s.Troubles[0].Text, "it is tried again"), "got %+v, want the server that is not there", s)
 	served(t, check.Value(net.Listen("tcp", address))(t))
-	for s := sharedBy(t, h, ada); len(s.Servers) != 1 || len(s.Troubles) != 0; s = sharedBy(t, h, ada) {
+	for s = sharedBy(t, h, ada); len(s.Servers) != 1 || len(s.Troubles) != 0; s = sharedBy(t, h, ada) {
 		check.Require(t, t.Context().Err() == nil, "got %+v, want the server", s)
 		time.Sleep(20 * time.Millisecond)
 	}

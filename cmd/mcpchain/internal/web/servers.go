@@ -21,20 +21,21 @@ import (
 // servers are the servers of the program.
 type servers struct {
 	tools    *adapter.Toolset       // the servers that all users share
+	watch    *hosting.Watch         // of these
 	personal []*config.Server       // to which each user signs in
 	refused  []adapter.ServerStatus // left out, because of a mistake in the file
 }
 
 // connect connects to the shared servers, and finds those that require a sign-in. It calls changed
 // when a shared server has changed. Servers are not trusted: each call is approved by a person.
-func (a *app) connect(ctx context.Context, o *options, opts *adapter.Options, changed func(adapter.Event)) (*servers, error) {
+func (a *app) connect(ctx context.Context, o *options, opts *adapter.Options, changed func()) (*servers, error) {
 	entries, err := hosting.ReadEntries(ctx, o.config, &o.Hosting, true)
 	if err != nil {
 		return nil, err
 	}
 	a.onClose(entries.Close)
 	shared := *opts
-	shared.Policy.Start, shared.OnChange = adapter.StartAvailable, changed
+	shared.Policy.Start, shared.OnChange = adapter.StartAvailable, func(adapter.Event) { changed() }
 	if len(entries.File) == 0 { // otherwise wait for all servers, to find out which require a sign-in
 		shared.OpenWait = hosting.Patience
 	}
@@ -63,6 +64,9 @@ func (a *app) connect(ctx context.Context, o *options, opts *adapter.Options, ch
 			s.personal = append(s.personal, entry)
 		}
 	}
+	var stop func()
+	s.watch, stop = hosting.NewWatch(tools.Servers, o.logger, changed)
+	a.onClose(func() error { stop(); return nil })
 	if o.config != "" {
 		_ = hosting.Report(o.logger, o.config, tools.Servers(), entries.Wrong) // the page works without servers
 	}
@@ -83,6 +87,9 @@ func (s *servers) panel(model, file string) shared {
 	out := shared{Model: model, Demo: file == "", Servers: []string{}, Troubles: []trouble{}}
 	folder := strings.TrimSuffix(file, filepath.Base(file)) // the part of the file's path to hide
 	for _, status := range slices.Concat(s.refused, s.tools.Servers()) {
+		if status.Ended == nil && s.watch.IsDown(status.Name) {
+			status.Ended = errSilent
+		}
 		if status.Err == nil && status.Ended == nil {
 			out.Servers = append(out.Servers, status.Name)
 		}
@@ -99,6 +106,9 @@ type trouble struct {
 	Text   string `json:"text"`
 }
 
+// errSilent stands for the end of a connection over HTTP, which nothing tells.
+var errSilent = errors.New("the server does not answer")
+
 // troubleOf returns what the panel says about a server, "" for nothing.
 func troubleOf(status adapter.ServerStatus, folder string) string {
 	switch {
@@ -109,6 +119,8 @@ func troubleOf(status adapter.ServerStatus, folder string) string {
 		return "is slow, and joins when it is ready"
 	case status.Err != nil:
 		return "cannot be used; the log has the reason, and it is tried again"
+	case errors.Is(status.Ended, errSilent):
+		return "does not answer; it is tried again"
 	case status.Ended != nil:
 		return "has ended; it is tried again"
 	}

@@ -52,11 +52,8 @@ func TestSession(t *testing.T) {
 		"got the cookies %v, want one that scripts and other sites cannot use", cookies)
 	signedIn := func(d *signin.Sessions, want string) {
 		t.Helper()
-		if p, ok := d.Person(request("", in)); p.User != want && ok {
-			t.Errorf("got the user %q, %v, want %q", p.User, ok, want)
-		} else if ok != (want != "") {
-			t.Errorf("got %v, want the user %q", ok, want)
-		}
+		p, ok := d.Person(request("", in))
+		check.That(t, ok == (want != "") && (!ok || p.User == want), "got the user %q, %v, want %q", p.User, ok, want)
 	}
 	signedIn(d, "Ada")
 	var kept string
@@ -153,8 +150,7 @@ func TestProxy(t *testing.T) {
 		got, ok := p.Person(r)
 		check.That(t, got.User == tt.want && ok == (tt.want != ""), "%q from %s: got %q, %v, want %q", tt.users, tt.from, got.User, ok, tt.want)
 		w := httptest.NewRecorder()
-		if p.ServeHTTP(w, r); w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(), "<h1>You are not signed in</h1>") {
-			t.Errorf("got %d %s, want a page in words", w.Code, w.Body)
-		}
+		p.ServeHTTP(w, r)
+		check.That(t, w.Code == http.StatusForbidden && strings.Contains(w.Body.String(), "<h1>You are not signed in</h1>"), "got %d %s, want a page in words", w.Code, w.Body)
 	}
 }

@@ -147,9 +147,8 @@ func TestCallsThatMustNotBeRepeated(t *testing.T) {
 	check.That(t, strings.Contains(got, "shown") && runs() == 0, "a call that only reads: got %s and %d runs, want none", got, runs())
 	paying := v.request("tools/call", `{"name":"pay","arguments":{}}`)
 	w.allow("Ada", id, run.ScopeTool)
-	if got := v.await(paying); !strings.Contains(got, "receipt 1") || runs() != 1 {
-		t.Errorf("got %s and %d runs, want one", got, runs())
-	}
+	got = v.await(paying)
+	check.That(t, strings.Contains(got, "receipt 1") && runs() == 1, "got %s and %d runs, want one", got, runs())
 	for i := range 55 {
 		check.Contains(t, "", v.ask("tools/call", `{"name":"pay","arguments":{}}`), fmt.Sprintf("receipt %d", i+2))
 	}
