@@ -17,6 +17,7 @@ import (
 type lender struct {
 	opts   *Options
 	roster *roster
+	pools  map[*serverState]*pool // for servers with [Server.PerUser]; guarded by the lock of the roster
 
 	connectedTool func(*Tool) (*Tool, error) // calls.connectedTool
 	callUser      func(context.Context) (user string, known bool)
@@ -149,7 +150,7 @@ func (l *lender) release(s *server, who *caller.Caller) {
 	default:
 		l.closeWhenIdleLocked(s)
 	}
-	s.state.pool.wakeLocked()
+	l.pools[s.state].wakeLocked()
 }
 
 // idleStop is how long an unused connection stays open if the next call can open another.
@@ -235,5 +236,5 @@ func (l *lender) countQuestion(s *server, n int) {
 	l.roster.mu.Lock()
 	defer l.roster.mu.Unlock()
 	s.openQuestions += n
-	s.state.pool.wakeLocked()
+	l.pools[s.state].wakeLocked()
 }

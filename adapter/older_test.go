@@ -33,7 +33,6 @@ type dialed struct {
 
 	mu    sync.Mutex
 	peers []*peer
-	conns []transport.Conn
 }
 
 func (d *dialed) Identity() string { return "x" }
@@ -43,7 +42,7 @@ func (d *dialed) Dial(ctx context.Context) (transport.Conn, error) {
 	conn, err := p.transport(d.t).Dial(ctx)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.peers, d.conns = append(d.peers, p), append(d.conns, conn)
+	d.peers = append(d.peers, p)
 	return slowEnd{conn, &d.end}, err
 }
 

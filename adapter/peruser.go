@@ -100,7 +100,11 @@ func (l *lender) choose(state *serverState, user string, who *caller.Caller) (lo
 	case base == nil:
 		return loan{}, removedError(state)
 	}
-	p := &state.pool
+	p := l.pools[state]
+	if p == nil {
+		p = &pool{changed: make(chan struct{})}
+		l.pools[state] = p
+	}
 	s, busy := p.findLocked(user, who)
 	switch {
 	case s != nil:
@@ -165,17 +169,17 @@ func (l *lender) setOpened(s *server, err error) (usable bool) {
 	}
 	s.err = err
 	if err != nil {
-		s.state.pool.removeLocked(s)
+		l.pools[s.state].removeLocked(s)
 	}
 	close(s.ready)
-	s.state.pool.wakeLocked()
+	l.pools[s.state].wakeLocked()
 	return err == nil
 }
 
 func (l *lender) onUserConnEnd(s *server, err error) {
 	l.roster.mu.Lock()
 	expected := s.retired || l.roster.closed
-	s.state.pool.removeLocked(s)
+	l.pools[s.state].removeLocked(s)
 	l.roster.mu.Unlock()
 	if !expected {
 		l.opts.Logger.Warn("the connection of a user to a server ended; the next call makes another",
@@ -185,7 +189,7 @@ func (l *lender) onUserConnEnd(s *server, err error) {
 
 // stopLocked closes the connection of a user when its last call has ended.
 func (l *lender) stopLocked(s *server) {
-	s.state.pool.removeLocked(s)
+	l.pools[s.state].removeLocked(s)
 	s.retired = true
 	if s.uses > 0 {
 		l.roster.retired = append(l.roster.retired, s)
@@ -199,8 +203,10 @@ func (l *lender) stopUsers(state *serverState) {
 	r := l.roster
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, s := range slices.Clone(state.pool.conns) {
-		l.stopLocked(s)
+	if p := l.pools[state]; p != nil {
+		for _, s := range slices.Clone(p.conns) {
+			l.stopLocked(s)
+		}
 	}
 }
 
@@ -211,14 +217,16 @@ func (l *lender) take(state *serverState) []*server {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	out := slices.DeleteFunc(slices.Clone(r.retired), func(s *server) bool { return s.state != state })
-	for _, s := range state.pool.conns {
-		s.retired = true
-		s.stopIdleLocked()
-		if s.isOpened() {
-			out = append(out, s)
+	if p := l.pools[state]; p != nil {
+		for _, s := range p.conns {
+			s.retired = true
+			s.stopIdleLocked()
+			if s.isOpened() {
+				out = append(out, s)
+			}
 		}
+		delete(l.pools, state)
+		p.wakeLocked()
 	}
-	state.pool.conns = nil
-	state.pool.wakeLocked()
 	return out
 }

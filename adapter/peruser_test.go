@@ -112,13 +112,8 @@ func TestManyUsersOfFewConnections(t *testing.T) {
 			all = append(all, newConversation(fmt.Sprint("user", i), fmt.Sprint(i)))
 			all[i].run(t.Context(), ts, "ask")
 		}
-		waiting := 0
 		synctest.Wait()
-		for _, c := range all {
-			if strings.Contains(c.waitsFor(), "all 10 are in use") {
-				waiting++
-			}
-		}
+		waiting := len(slices.DeleteFunc(slices.Clone(all), func(c *conversation) bool { return !strings.Contains(c.waitsFor(), "all 10 are in use") }))
 		check.That(t, waiting == 40 && d.count() == 11, "got %d who wait and %d connections, want 40 and 11", waiting, d.count())
 		most := 0
 		for range all {
@@ -349,7 +344,11 @@ func TestCloseAwaitsConnections(t *testing.T) {
 				check.NoError(t, ts.Close())
 				check.Equal(t, "connections being made after Close", dialing.Load(), 0)
 				ts.roster.mu.Lock()
-				for _, s := range slices.Concat(ts.roster.servers, ts.roster.servers[0].state.pool.conns) {
+				all := ts.roster.servers
+				for _, p := range ts.lender.pools {
+					all = append(all, p.conns...)
+				}
+				for _, s := range all {
 					check.Equal(t, "idle timer of "+s.state.label, s.idle, nil)
 				}
 				ts.roster.mu.Unlock()

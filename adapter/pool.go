@@ -12,10 +12,12 @@ type pool struct {
 	changed chan struct{} // closed when a connection may have become free
 }
 
-// wakeLocked wakes everyone who waits for a connection.
+// wakeLocked wakes everyone who waits for a connection. p may be nil.
 func (p *pool) wakeLocked() {
-	close(p.changed)
-	p.changed = make(chan struct{})
+	if p != nil {
+		close(p.changed)
+		p.changed = make(chan struct{})
+	}
 }
 
 // canServeLocked reports whether a call of this caller may use the connection now. If the connection cannot tell which call
@@ -76,8 +78,10 @@ func (p *pool) makeRoomLocked(max int) (unused *server, ok bool) {
 	return unused, true
 }
 
-// removeLocked removes a connection, if it is there.
+// removeLocked removes a connection, if it is there. p may be nil.
 func (p *pool) removeLocked(s *server) {
-	p.conns = slices.DeleteFunc(p.conns, func(c *server) bool { return c == s })
-	p.wakeLocked()
+	if p != nil {
+		p.conns = slices.DeleteFunc(p.conns, func(c *server) bool { return c == s })
+		p.wakeLocked()
+	}
 }

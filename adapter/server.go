@@ -109,7 +109,6 @@ type serverState struct {
 	outputs   schemacheck.Validator // checks outputs without such a validator
 
 	changing chan struct{} // has a token while the tools are being listed or the connection is replaced
-	pool     pool          // the connections of users
 
 	// Learnt while the toolset is open.
 	changes      int                              // of the tools since the server joined; guarded by the lock of the roster
@@ -133,7 +132,6 @@ func newServerState(o *Options, s *Server) *serverState {
 		policy:    s.Policy.inherit(o.Policy),
 		validator: validator,
 		changing:  make(chan struct{}, 1),
-		pool:      pool{changed: make(chan struct{})},
 	}
 }
 

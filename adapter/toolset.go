@@ -35,7 +35,7 @@ func newToolset(o *Options) *Toolset {
 		},
 	}
 	t.lender = &lender{
-		opts: o, roster: t.roster,
+		opts: o, roster: t.roster, pools: map[*serverState]*pool{},
 		connectedTool: t.calls.connectedTool, callUser: t.calls.approvals.callUser,
 	}
 	t.connector = &connector{opts: o, roster: t.roster, lender: t.lender, reporter: t.reporter, calls: t.calls}
@@ -149,8 +149,8 @@ func (t *Toolset) Close() error {
 	r.mu.Lock()
 	r.closed = true
 	servers := slices.Concat(r.servers, r.retired)
-	for _, s := range r.servers {
-		servers = append(servers, s.state.pool.conns...)
+	for _, p := range t.lender.pools {
+		servers = append(servers, p.conns...)
 	}
 	servers = slices.DeleteFunc(servers, func(s *server) bool { return !s.isOpened() }) // see openFor
 	for _, s := range servers {
