@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
@@ -66,7 +65,7 @@ func (a *Agent) Advance(ctx context.Context, key run.Key, onEvent func(Event)) (
 	if err != nil {
 		return r, fmt.Errorf("advance run %q: %w", key.ID, err)
 	}
-	a.recipe.cache.put(l.state, l.tally)
+	a.recipe.cache.put(cachedRun{l.state, l.tally})
 	return r, nil
 }
 
@@ -94,42 +93,33 @@ func (s *session) step(ctx context.Context, l *loadedRun, out func(Event) error)
 // maxCached bounds the runs whose states a process keeps between steps.
 const maxCached = 16
 
-// stateCache keeps the states of the runs that [Agent.Advance] stepped last, because an engine steps a
-// run many times. Each state is as in the store.
+// stateCache keeps the runs that [Agent.Advance] stepped last, because an engine steps a run many times.
 type stateCache struct {
 	mu   sync.Mutex
-	runs []cachedState // the latest is last
+	runs []cachedRun // the latest is last
 }
 
-// cachedState is a state, with the counts of its history.
-type cachedState struct {
+// cachedRun is a run as in the store, with the counts of its history.
+type cachedRun struct {
 	state *ledger.State
 	tally tally
 }
 
-func (c cachedState) isOf(key run.Key) bool {
-	return c.state.ID == key.ID && c.state.Tenant == key.Tenant
-}
-
-// remove removes and returns the state that a run has according to its lease, nil if it is not cached.
-func (s *stateCache) remove(lease record.Lease) (*ledger.State, tally) {
+// remove removes and returns a run, without a state if it is not cached.
+func (s *stateCache) remove(key run.Key) (r cachedRun) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	i := slices.IndexFunc(s.runs, func(c cachedState) bool { return c.isOf(lease.Key) })
-	if i < 0 {
-		return nil, tally{}
+	isIt := func(r cachedRun) bool { return r.state.ID == key.ID && r.state.Tenant == key.Tenant }
+	if i := slices.IndexFunc(s.runs, isIt); i >= 0 {
+		r = s.runs[i]
+		s.runs = slices.Delete(s.runs, i, i+1)
 	}
-	c := s.runs[i]
-	s.runs = slices.Delete(s.runs, i, i+1)
-	if c.state.Seq != lease.Seq || !c.state.Created.Equal(lease.Created) {
-		return nil, tally{} // another process has continued it, or deleted and created it
-	}
-	return c.state, c.tally
+	return r
 }
 
-// put keeps a state for the next step, unless the run waits or has ended.
-func (s *stateCache) put(r *ledger.State, tally tally) {
-	if r.Status != run.StatusRunning || len(ledger.Open(r)) > 0 {
+// put keeps a run for the next step, unless it waits or has ended.
+func (s *stateCache) put(r cachedRun) {
+	if r.state.Status != run.StatusRunning || len(ledger.Open(r.state)) > 0 {
 		return
 	}
 	s.mu.Lock()
@@ -137,12 +127,5 @@ func (s *stateCache) put(r *ledger.State, tally tally) {
 	if len(s.runs) == maxCached {
 		s.runs = slices.Delete(s.runs, 0, 1)
 	}
-	s.runs = append(s.runs, cachedState{r, tally})
-}
-
-// has reports whether the state of a run is cached.
-func (s *stateCache) has(key run.Key) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.ContainsFunc(s.runs, func(c cachedState) bool { return c.isOf(key) })
+	s.runs = append(s.runs, r)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/mcpchain/mcpchain/adapter"
@@ -109,6 +110,11 @@ func finalReason(stop StopReason) string {
 		return ""
 	}
 	return string(stop)
+}
+
+// isAny reports whether an error matches one of the targets.
+func isAny(err error, targets ...error) bool {
+	return slices.ContainsFunc(targets, func(target error) bool { return errors.Is(err, target) })
 }
 
 // guard calls f and converts a panic into an error, which names what panicked.

@@ -15,7 +15,7 @@ type gate struct {
 
 	mu      sync.Mutex // guards the following fields
 	busy    map[run.Key]bool
-	tenants map[string]int  // current runs, if they are bounded
+	tenants map[string]int  // current runs
 	refused map[string]bool // tenants that had their share when another run of theirs was due
 	retry   map[run.Key]wait
 	suspect run.Key   // a suspicious run that was started alone
@@ -68,9 +68,7 @@ func (g *gate) start(head run.Head) (ok bool) {
 	if !g.mayStartLocked(head, now) {
 		return false
 	}
-	if g.share > 0 {
-		g.tenants[key.Tenant]++
-	}
+	g.tenants[key.Tenant]++
 	g.busy[key] = true
 	return true
 }
@@ -90,7 +88,8 @@ func (g *gate) mayStartLocked(head run.Head, now time.Time) bool {
 	return true
 }
 
-// end ends the work on a run. If it failed, the run is ignored for a while.
+// end ends the work on a run, and triggers a search for the next one if its tenant has one waiting. If it failed, the
+// run is ignored for a while.
 func (g *gate) end(key run.Key, failed bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -98,32 +97,22 @@ func (g *gate) end(key run.Key, failed bool) {
 	if g.suspect == key {
 		g.suspect, g.alone = run.Key{}, time.Time{}
 	}
-	g.releaseShareLocked(key.Tenant)
+	if g.tenants[key.Tenant]--; g.tenants[key.Tenant] == 0 {
+		delete(g.tenants, key.Tenant)
+	}
+	if g.refused[key.Tenant] {
+		delete(g.refused, key.Tenant) // the next pass finds the others
+		select {
+		case g.freed <- struct{}{}:
+		default:
+		}
+	}
 	if !failed {
 		delete(g.retry, key)
 		return
 	}
 	next := min(max(2*g.retry[key].length, firstWait), maxWait)
 	g.retry[key] = wait{time.Now().Add(next), next}
-}
-
-// releaseShareLocked counts the end of a run, and triggers a search for the next one if the tenant has
-// one waiting.
-func (g *gate) releaseShareLocked(tenant string) {
-	if g.share <= 0 {
-		return
-	}
-	if g.refused[tenant] {
-		delete(g.refused, tenant) // the next pass finds the others
-		select {
-		case g.freed <- struct{}{}:
-		default:
-		}
-	}
-	g.tenants[tenant]--
-	if g.tenants[tenant] == 0 {
-		delete(g.tenants, tenant)
-	}
 }
 
 // prune forgets waits that ended more than maxWait ago: other processes have finished or deleted those

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -21,7 +22,6 @@ type hold struct {
 	ttl     time.Duration
 	host    context.Context // ends when the host ends the work on the run; it outlives the lease
 	void    uint64          // record of an earlier request to cancel, which does not apply; used before the renewer has the hold, then by it
-	renewal *renewal        // the last one that includes the lease, or nil; the renewer's lock guards it
 
 	mu      sync.Mutex  // guards the fields below
 	renewed time.Time   // when the last successful renewal was requested
@@ -46,7 +46,9 @@ func (h *hold) append(ctx context.Context, head run.Head, records []run.Record) 
 		return err
 	})
 	if err == nil || errors.Is(err, record.ErrReplied) || errors.Is(err, run.ErrNotAsked) {
-		h.clearUnsaved()
+		h.mu.Lock()
+		h.unsaved = nil // the store has them or refuses them
+		h.mu.Unlock()
 	}
 	return err
 }
@@ -87,34 +89,18 @@ func (h *hold) lastContext(ctx context.Context) (context.Context, context.Cancel
 
 // isTransient reports whether a store that failed with this error may succeed later.
 func isTransient(err error) bool {
-	for _, lasting := range []error{
-		record.ErrConflict, record.ErrNotFound, record.ErrCorrupt, record.ErrTooLarge, record.ErrReplied, run.ErrNotAsked, context.Canceled,
-	} {
-		if errors.Is(err, lasting) {
-			return false
-		}
-	}
-	return true
+	return !isAny(err, record.ErrConflict, record.ErrNotFound, record.ErrCorrupt, record.ErrTooLarge, record.ErrReplied,
+		run.ErrNotAsked, context.Canceled)
 }
 
 // isStored reports whether these records are the last in the store, written by this holder.
 func (h *hold) isStored(ctx context.Context, head run.Head, records []run.Record) bool {
-	if len(records) == 0 {
-		return false
-	}
 	log, err := h.store.Load(ctx, h.lease.Key)
-	if err != nil || len(log.Records) < len(records) {
+	if err != nil || len(log.Records) < len(records) || log.Head.Seq != head.Seq || log.Head.Epoch != h.lease.Epoch {
 		return false
 	}
-	if log.Head.Seq != head.Seq || log.Head.Epoch != h.lease.Epoch {
-		return false
-	}
-	for i, stored := range log.Records[len(log.Records)-len(records):] {
-		if !bytes.Equal(stored.JSON, records[i].JSON) {
-			return false
-		}
-	}
-	return true
+	last := log.Records[len(log.Records)-len(records):]
+	return slices.EqualFunc(last, records, func(a, b run.Record) bool { return bytes.Equal(a.JSON, b.JSON) })
 }
 
 // unsavedReplies returns the replies that were given to this process and are not yet durable.
@@ -122,13 +108,6 @@ func (h *hold) unsavedReplies() []run.Reply {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.unsaved
-}
-
-// clearUnsaved forgets the given replies, because the store has them or refuses them.
-func (h *hold) clearUnsaved() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.unsaved = nil
 }
 
 // storeReplies stores the replies that were not appended with records, because the run could not
@@ -160,7 +139,7 @@ func (h *hold) replies(ctx context.Context) ([]run.Reply, error) {
 // expired, because this process was stopped, it renews it first.
 func (h *hold) confirm(ctx context.Context) error {
 	for range 3 { // the process may be stopped during a renewal
-		if h.age() < h.ttl-h.ttl/leaseMargin {
+		if h.isFresh() {
 			return nil
 		}
 		if err := h.renewer.confirm(ctx, h); err != nil {
@@ -170,9 +149,9 @@ func (h *hold) confirm(ctx context.Context) error {
 	return fmt.Errorf("another process may hold the run: its lease of %v expires faster than it is renewed", h.ttl)
 }
 
-// leaseMargin is the fraction of a lease, a quarter, in which nothing is sent before a renewal:
+// isFresh reports whether a request may be sent without a renewal of the lease. In its last quarter none may:
 // clocks differ, and writing a request takes time.
-const leaseMargin = 4
+func (h *hold) isFresh() bool { return h.age() < h.ttl-h.ttl/4 }
 
 // age returns the time since the lease was last requested with success, by the clock that shows more:
 // on some systems the monotonic clock stops while the machine sleeps, and the wall clock may be changed.
@@ -196,9 +175,6 @@ func (h *hold) setRenewed(requested time.Time) {
 		h.renewed = requested
 	}
 }
-
-// takenError is the error of work on a run that another process has acquired.
-func takenError(err error) error { return fmt.Errorf("run is held by another process: %w", err) }
 
 // lateError is the error of work on a run that another process may have acquired.
 type lateError struct {

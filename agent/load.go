@@ -89,7 +89,7 @@ func (a *Agent) hold(ctx context.Context, key run.Key, replies ...run.Reply) (*l
 	if err != nil {
 		return nil, err
 	}
-	if h.lease.Seq != l.state.Seq || !h.lease.Created.Equal(l.state.Created) { // another process changed it
+	if !h.isOf(l.state) {
 		if unsaved, err = l.loadWith(ctx, a, key, replies); err != nil {
 			h.release()
 			return nil, err
@@ -116,18 +116,25 @@ func (a *Agent) acquire(ctx context.Context, key run.Key) (h *hold, err error) {
 	return h, nil
 }
 
+// isOf reports whether a run that was loaded before is still like that: no other process has continued it, or deleted
+// and created it.
+func (h *hold) isOf(s *ledger.State) bool {
+	return h.lease.Seq == s.Seq && h.lease.Created.Equal(s.Created)
+}
+
 // holdStep acquires a run for a step. It loads the run unless this process was the last to step it.
 func (a *Agent) holdStep(ctx context.Context, key run.Key) (*loadedRun, error) {
-	if !a.recipe.cache.has(key) {
+	cached := a.recipe.cache.remove(key)
+	if cached.state == nil {
 		return a.hold(ctx, key)
 	}
 	h, err := a.acquire(ctx, key)
 	if err != nil {
 		return nil, err
 	}
-	l := new(loadedRun)
-	l.state, l.tally = a.recipe.cache.remove(h.lease)
-	if l.state == nil {
+	l := &loadedRun{state: cached.state, tally: cached.tally}
+	if !h.isOf(l.state) {
+		l.tally = tally{}
 		if err := l.load(ctx, a, key); err != nil {
 			h.release()
 			return nil, err

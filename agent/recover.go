@@ -144,7 +144,12 @@ func (r *recovery) loop(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		r.logOutage(listFailed, err)
+		switch {
+		case err != nil && !listFailed:
+			r.opts.Logger.Warn("the runs that are due cannot be listed", "error", err)
+		case err == nil && listFailed:
+			r.opts.Logger.Info("the runs that are due can be listed again")
+		}
 		listFailed = err != nil
 		if r.opts.UntilIdle && started == 0 && err == nil {
 			return nil
@@ -179,17 +184,6 @@ func (r *recovery) collectEnds(ctx context.Context) error {
 
 // collectTime is how long ends of runs are collected before other runs take their place.
 const collectTime = 20 * time.Millisecond
-
-// logOutage logs the first list that fails, and the first one that succeeds again. err is the error
-// of the last list, lastFailed reports whether the one before failed.
-func (r *recovery) logOutage(lastFailed bool, err error) {
-	switch {
-	case err != nil && !lastFailed:
-		r.opts.Logger.Warn("the runs that are due cannot be listed", "error", err)
-	case err == nil && lastFailed:
-		r.opts.Logger.Info("the runs that are due can be listed again")
-	}
-}
 
 // pass starts what is due, and waits for room before each. With an error, what it has started continues.
 func (r *recovery) pass(ctx context.Context) (started int, err error) {
@@ -242,7 +236,7 @@ func (r *recovery) drive(ctx context.Context, a *Agent, key run.Key) (err error)
 	}
 	defer func() {
 		if err != nil && errors.Is(ctx.Err(), context.Canceled) && errors.Is(err, context.Canceled) {
-			err = &interruptedError{err}
+			err = &failure{errInterrupted, err}
 		}
 	}()
 	s := a.resume(key, nil)
@@ -270,8 +264,10 @@ func (r *recovery) drive(ctx context.Context, a *Agent, key run.Key) (err error)
 	return err
 }
 
-// errNotDue is the error of a run that another process has ended since it was listed.
-var errNotDue = errors.New("run has ended")
+var (
+	errNotDue      = errors.New("run has ended")                // by another process, since it was listed
+	errInterrupted = errors.New("host has ended work on a run") // see failure
+)
 
 // logTakeover logs a run that another process has left unfinished, and its calls in progress.
 func (r *recovery) logTakeover(s *ledger.State) {
@@ -288,20 +284,14 @@ func (r *recovery) logTakeover(s *ledger.State) {
 	r.opts.Logger.Info("a run was taken over", "run", s.ID, "tenant", s.Tenant, "turn", s.Turn, "calls", sent)
 }
 
-// interruptedError is the error of work on a run that the host has ended.
-type interruptedError struct{ err error }
-
-func (e *interruptedError) Error() string { return e.err.Error() }
-func (e *interruptedError) Unwrap() error { return e.err }
-
 // finish logs how the work on a run has ended, and lets the run be tried again later if it could
 // not be driven.
 func (r *recovery) finish(key run.Key, err error) {
 	failed := err != nil && !isSettled(err)
-	switch _, interrupted := errors.AsType[*interruptedError](err); {
+	switch {
 	case errors.Is(err, ErrFailed):
 		r.opts.Logger.Warn("a run has failed", "run", key.ID, "tenant", key.Tenant, "error", err)
-	case failed && interrupted:
+	case failed && errors.Is(err, errInterrupted):
 		r.opts.Logger.Debug("a run cannot continue", "run", key.ID, "tenant", key.Tenant, "error", err)
 	case failed:
 		r.opts.Logger.Warn("a run cannot continue", "run", key.ID, "tenant", key.Tenant, "error", err)
@@ -312,10 +302,5 @@ func (r *recovery) finish(key run.Key, err error) {
 // isSettled reports whether an error of the work on a run means that the run need not be tried
 // again later: it has ended, was deleted, or another process works on it.
 func isSettled(err error) bool {
-	for _, lasting := range []error{record.ErrHeld, record.ErrNotFound, ErrFailed, ErrCancelled, errNotDue} {
-		if errors.Is(err, lasting) {
-			return true
-		}
-	}
-	return false
+	return isAny(err, record.ErrHeld, record.ErrNotFound, ErrFailed, ErrCancelled, errNotDue)
 }

@@ -1,10 +1,11 @@
 package agent
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -18,31 +19,24 @@ type renewer struct {
 	store record.Store
 	ttl   time.Duration
 
-	renewNow chan struct{} // makes the goroutine renew
+	renewing chan struct{} // has an element during a renewal
 	checkNow chan struct{} // makes the goroutine look for runs to cancel
 
 	mu    sync.Mutex                        // guards the following fields
 	holds map[*hold]context.CancelCauseFunc // the functions stop the work on the runs
 	end   func()                            // ends the goroutine, nil if none is running
-	next  *renewal                          // the one that callers of confirm wait for, or nil
-}
-
-// renewal is one renewal of all leases.
-type renewal struct {
-	done chan struct{}          // closed when it is complete; before that, errs is set
-	errs map[record.Lease]error // of the leases that were to be renewed
 }
 
 func newRenewer(store record.Store, ttl time.Duration) *renewer {
 	return &renewer{
 		store: store, ttl: ttl,
-		renewNow: make(chan struct{}, 1), checkNow: make(chan struct{}, 1),
+		renewing: make(chan struct{}, 1), checkNow: make(chan struct{}, 1),
 		holds: map[*hold]context.CancelCauseFunc{},
 	}
 }
 
 // add renews the lease of a run until remove is called. It calls lost when the work on the run has to
-// stop. remove waits for a renewal of the lease that is in progress, at most lastWrite: it could come
+// stop. remove waits for a renewal that is in progress, at most lastWrite: it could come
 // after the release, and the run would be held again.
 func (r *renewer) add(h *hold, lost context.CancelCauseFunc) (remove func()) {
 	r.mu.Lock()
@@ -54,24 +48,16 @@ func (r *renewer) add(h *hold, lost context.CancelCauseFunc) (remove func()) {
 	return func() {
 		r.mu.Lock()
 		delete(r.holds, h)
-		last := h.renewal
 		end := func() {}
 		if len(r.holds) == 0 {
 			end, r.end = r.end, nil
 		}
 		r.mu.Unlock()
 		end()
-		if last != nil {
-			select {
-			case <-last.done:
-			case <-time.After(lastWrite):
-			}
-		}
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		if r.end == nil && r.next != nil { // there is nothing left to renew
-			close(r.next.done)
-			r.next = nil
+		select {
+		case r.renewing <- struct{}{}:
+			<-r.renewing
+		case <-time.After(lastWrite):
 		}
 	}
 }
@@ -80,42 +66,27 @@ func (r *renewer) add(h *hold, lost context.CancelCauseFunc) (remove func()) {
 // works on the run.
 var errNotRenewed = errors.New("lease is no longer renewed")
 
-// confirm waits for the next renewal and returns its result for a lease. Callers that ask
-// before it begins share one.
+// confirm renews all leases, unless another caller has done that for this one in the meantime, and returns the error
+// for this one.
 func (r *renewer) confirm(ctx context.Context, h *hold) error {
-	r.mu.Lock()
-	held := r.holds[h] != nil
-	if held && r.next == nil {
-		r.next = &renewal{done: make(chan struct{})}
-	}
-	next := r.next
-	r.mu.Unlock()
-	if !held {
-		return errNotRenewed
-	}
 	select {
-	case r.renewNow <- struct{}{}:
-	default:
-	}
-	select {
-	case <-next.done:
+	case r.renewing <- struct{}{}:
+		defer func() { <-r.renewing }()
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	if err := next.errs[h.lease]; err != nil {
-		return err
-	}
-	if !r.has(h) {
-		return errNotRenewed
-	}
-	return nil
-}
-
-// has reports whether the lease of a run is renewed.
-func (r *renewer) has(h *hold) bool {
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.holds[h] != nil
+	isHeld := r.holds[h] != nil
+	r.mu.Unlock()
+	if isHeld && h.isFresh() {
+		return nil
+	}
+	if isHeld { // it may end during the renewal
+		if err, ok := r.renew(ctx)[h.lease]; ok {
+			return err
+		}
+	}
+	return errNotRenewed
 }
 
 // beginLocked starts the goroutine. The caller holds the lock.
@@ -127,15 +98,21 @@ func (r *renewer) beginLocked() {
 		defer renewals.Stop()
 		checks := time.NewTicker(cancelInterval)
 		defer checks.Stop()
-		r.renew(ctx) // immediately, while the store has a connection for it
+		renew := func() {
+			select {
+			case r.renewing <- struct{}{}:
+				defer func() { <-r.renewing }()
+				r.renew(ctx)
+			case <-ctx.Done():
+			}
+		}
+		renew() // immediately, while the store has a connection for it
 		for {
 			select {
 			case <-ctx.Done():
 				return
 			case <-renewals.C:
-				r.renew(ctx)
-			case <-r.renewNow:
-				r.renew(ctx)
+				renew()
 			case <-checks.C:
 				r.checkCancels(ctx)
 			case <-r.checkNow:
@@ -149,51 +126,40 @@ func (r *renewer) beginLocked() {
 	}
 }
 
-// renew renews all leases, and stops the work on runs whose leases are lost.
-func (r *renewer) renew(ctx context.Context) {
-	var leases []record.Lease
-	var holds []*hold
+// renew renews all leases in one request, and stops the work on runs whose leases are lost. It returns the error of
+// each lease, nil for those that were renewed. The caller prevents other renewals meanwhile.
+func (r *renewer) renew(ctx context.Context) map[record.Lease]error {
 	r.mu.Lock()
-	current := cmp.Or(r.next, &renewal{done: make(chan struct{})})
-	r.next = nil
-	for h := range r.holds {
-		leases, holds = append(leases, h.lease), append(holds, h)
-		h.renewal = current
-	}
+	holds := slices.Collect(maps.Keys(r.holds))
 	r.mu.Unlock()
-	defer close(current.done)
-	requested := time.Now()
-	current.errs = r.renewAll(ctx, leases)
+	leases := make([]record.Lease, len(holds))
 	for i, h := range holds {
-		switch err := current.errs[leases[i]]; {
-		case err == nil:
-			h.setRenewed(requested)
-		case errors.Is(err, record.ErrConflict):
-			r.stop(h, takenError(err))
-		case ctx.Err() == nil && h.age() > r.ttl:
-			r.stop(h, &lateError{r.ttl, err})
-		}
+		leases[i] = h.lease
 	}
-}
-
-// renewAll renews leases in one request, and returns the errors of those that were not renewed.
-func (r *renewer) renewAll(ctx context.Context, leases []record.Lease) map[record.Lease]error {
-	ctx, cancel := context.WithTimeout(ctx, renewInterval(r.ttl))
+	requested := time.Now()
+	limited, cancel := context.WithTimeout(ctx, renewInterval(r.ttl))
 	defer cancel()
 	var errs []error
 	err := guard("the store", func() error {
-		errs = r.store.Renew(ctx, leases, r.ttl)
+		errs = r.store.Renew(limited, leases, r.ttl)
 		if len(errs) != len(leases) {
 			return fmt.Errorf("store returned %d errors for %d leases", len(errs), len(leases))
 		}
 		return nil
 	})
+	if err != nil {
+		errs = slices.Repeat([]error{err}, len(leases))
+	}
 	failed := map[record.Lease]error{}
-	for i, lease := range leases {
-		if err == nil {
-			failed[lease] = errs[i]
-		} else {
-			failed[lease] = err
+	for i, h := range holds {
+		failed[h.lease] = errs[i]
+		switch err := errs[i]; {
+		case err == nil:
+			h.setRenewed(requested)
+		case errors.Is(err, record.ErrConflict):
+			r.stop(h, fmt.Errorf("run is held by another process: %w", err))
+		case ctx.Err() == nil && h.age() > r.ttl:
+			r.stop(h, &lateError{r.ttl, err})
 		}
 	}
 	return failed

@@ -84,9 +84,9 @@ var (
 	ErrCancelled = errors.New("run was cancelled")
 )
 
-// failure is the error of a run that has ended without an output.
+// failure is the error of a run that has ended without an output, or of interrupted work on one.
 type failure struct {
-	status error // ErrFailed or ErrCancelled
+	status error // ErrFailed, ErrCancelled or errInterrupted
 	reason error
 }
 

@@ -21,8 +21,8 @@ type storedReplies struct {
 }
 
 // find returns the reply to a question, nil if there is none. One goroutine at a time
-// asks the store, unless it was asked within maxAge; the others use its last answer. With a maxAge
-// of 0 each asks the store: what it had before may lack the last replies.
+// asks the store, unless it was asked within maxAge; the others, and those for whom it fails, use its last answer.
+// With a maxAge of 0 each asks the store: what it had before may lack the last replies.
 func (s *storedReplies) find(ctx context.Context, question string, maxAge time.Duration) *run.Reply {
 	if s.hold == nil {
 		return nil
@@ -30,7 +30,18 @@ func (s *storedReplies) find(ctx context.Context, question string, maxAge time.D
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if maxAge == 0 || !s.asking && time.Since(s.asked) >= maxAge {
-		s.askLocked(ctx)
+		s.asking, s.asked = true, time.Now()
+		s.mu.Unlock()
+		var replies []run.Reply
+		err := guard("the store", func() (err error) {
+			replies, err = s.hold.replies(ctx)
+			return err
+		})
+		s.mu.Lock()
+		s.asking = false
+		if err == nil {
+			s.last = replies
+		}
 	}
 	for _, reply := range s.last {
 		if reply.Question == question {
@@ -38,22 +49,6 @@ func (s *storedReplies) find(ctx context.Context, question string, maxAge time.D
 		}
 	}
 	return nil
-}
-
-// askLocked asks the store. Meanwhile it unlocks. If the store fails, its last answer stays.
-func (s *storedReplies) askLocked(ctx context.Context) {
-	s.asking, s.asked = true, time.Now()
-	s.mu.Unlock()
-	var replies []run.Reply
-	err := guard("the store", func() (err error) {
-		replies, err = s.hold.replies(ctx)
-		return err
-	})
-	s.mu.Lock()
-	s.asking = false
-	if err == nil {
-		s.last = replies
-	}
 }
 
 // add stores the reply to an open question, so that no other can be the first, and returns the
