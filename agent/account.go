@@ -160,7 +160,10 @@ func (d *dialog) recordModelCall(q *model.Request, stop StopReason) (output int6
 	if allowed.isTooShort() {
 		return 0, d.account.newLimitError(allowed, input)
 	}
-	change.Reserved = d.account.reservation(input, allowed.output)
+	change.Reserved.Tokens = input + allowed.output
+	if p := d.account.price(); p.Currency != "" {
+		change.Reserved.Cost = map[string]int64{p.Currency: cost.Most(p, input, allowed.output).Micro}
+	}
 	if err := d.rec.recordLocked(events, change); err != nil {
 		return 0, err
 	}
@@ -194,15 +197,6 @@ func (d *dialog) endModelCall() {
 	d.rec.writer.reservedCalls--
 	close(d.rec.writer.callEnded)
 	d.rec.writer.callEnded = make(chan struct{})
-}
-
-// reservation returns the most that a model call may use.
-func (a account) reservation(input, output int64) ledger.Amount {
-	amount := ledger.Amount{Tokens: input + output}
-	if p := a.price(); p.Currency != "" {
-		amount.Cost = map[string]int64{p.Currency: cost.Most(p, input, output).Micro}
-	}
-	return amount
 }
 
 // checkShare returns an error if an amount exceeds a fraction, 1/share, of what the run may still use.

@@ -71,10 +71,8 @@ func (d *decisions) isAllowed(c *ledger.Call, j *job) bool {
 // exceedsCalls reports whether a call exceeds Limits.Calls. The limit does not apply to a call that
 // gives the structured output, nor to one with a person's reply.
 func (d *decisions) exceedsCalls(c *ledger.Call) bool {
-	if c.Reply != nil || d.agent.isOutputCall(c) {
-		return false
-	}
-	return isReached(d.rec.callsBefore(c), d.rec.state.Limits.Calls)
+	limit := d.rec.state.Limits.Calls
+	return limit >= 0 && c.Reply == nil && !d.agent.isOutputCall(c) && d.rec.callsBefore(c) >= limit
 }
 
 // allow prepares a call to run as it was approved, and returns the change that records the decision.
@@ -129,8 +127,9 @@ func (d *decisions) admit(c *ledger.Call) error {
 // a hook denies it or ends the run.
 func (d *decisions) callHooks(j *job) (ended bool, err error) {
 	err = hooks(d.agent.opts.Hooks).beforeTool(d.scope.ctx, d.rec, j)
-	if denied, ok := denial(j, err); ok {
-		return true, d.sender.recordOutcome(j, denied, 0)
+	if denied, ok := errors.AsType[*deniedError](err); ok {
+		text := fmt.Sprintf("Error: the call of %s was denied: %s. Nothing was done.", j.eventCall.Name, denied.reason)
+		return true, d.sender.recordOutcome(j, j.errorResult(text, err), 0)
 	}
 	if answer := hookAnswer(err); answer != nil {
 		return true, d.sender.recordStop(j, answer)

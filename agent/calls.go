@@ -17,8 +17,34 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// sendReady sends a call that is ready, once there is room for it.
-func sendReady(t *turn, c *ledger.Call) (func() error, error) {
+// send sends a call once there is room for it, for the first time or again, with the answers to its round if it has
+// one. If the call has become a task, perhaps in another process, it waits for that instead.
+func (t *turn) send(c *ledger.Call) (func() error, error) {
+	j, err := t.runnable(c)
+	if j == nil {
+		return nil, err
+	}
+	round, answers, err := decodeRound(c)
+	if err != nil {
+		return nil, err
+	}
+	resume := func(task string) sendFunc {
+		return func(j *job, ctx context.Context, opts callOptions) *adapter.Result {
+			return j.call.Continue(ctx, task, round, answers, opts...)
+		}
+	}
+	switch {
+	case c.Task != nil:
+		return func() error { return t.sender.perform(c, j, resume(c.Task.ID)) }, nil
+	case round != nil:
+		return t.recordIntent(c, j, resume(""))
+	}
+	return t.recordIntent(c, j, (*job).run)
+}
+
+// runnable returns the job of a call for which there is room. It is nil if the call has to wait, or ends because its
+// tool has changed or is gone.
+func (t *turn) runnable(c *ledger.Call) (*job, error) {
 	if !t.sched.hasRoom() {
 		return nil, nil
 	}
@@ -26,13 +52,13 @@ func sendReady(t *turn, c *ledger.Call) (func() error, error) {
 	if j.err != nil {
 		return nil, t.sender.recordGivenUp(c, j)
 	}
-	return t.recordIntent(c, j, (*job).run)
+	return j, nil
 }
 
 // recordIntent records that a call is about to be sent, and returns the function that sends it. See
 // [turn.start], which commits the record.
 func (t *turn) recordIntent(c *ledger.Call, j *job, send sendFunc) (func() error, error) {
-	if t.mustWait(c, j) {
+	if t.mustWait(c) {
 		return nil, nil
 	}
 	intent := t.intentSlab.one()
@@ -76,10 +102,10 @@ func (s *sender) perform(c *ledger.Call, j *job, send sendFunc) error {
 // leaves tasks running for the next process. The caller must call release.
 func (s *sender) callContext(j *job) (_ context.Context, release func()) {
 	ctx := context.WithValue(s.scope.ctx, callKey{}, &j.eventCall)
-	if j.call.Tool() == s.agent.finder.search {
+	if j.call.Tool() == s.agent.search.tool {
 		ctx = context.WithValue(ctx, searchKey{}, s.searcher)
 	}
-	if s.agent.reader.isReader(j.call.Tool()) {
+	if j.call.Tool() == s.agent.reader.tool {
 		ctx = context.WithValue(ctx, keptKey{}, s.results)
 	}
 	if s.rec.writer.hold == nil || j.call.Tool().Local() { // functions create no tasks
@@ -125,7 +151,9 @@ func (s *sender) sendCall(ctx context.Context, c *ledger.Call, j *job, send send
 		return s.recordPause(c, j, result)
 	}
 	if needed, ok := s.neededSignIn(c, result); ok {
-		return s.askSignIn(c, needed)
+		return s.questions.add(&run.Question{
+			Kind: run.QuestionSignIn, Call: c.ID, Server: c.Server, Tool: c.Name, URL: needed.URL, Survives: true,
+		})
 	}
 	if result.Unsent() && (c.At == ledger.CallSent || c.Lost || len(c.Round) > 0) { // but it was sent before
 		return s.recordDoubt(c, j)

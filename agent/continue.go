@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -30,7 +29,9 @@ func (s *sender) recordPause(c *ledger.Call, j *job, result *adapter.Result) err
 	if err != nil {
 		return fmt.Errorf("keep the questions of server %q: %w", c.Server, err)
 	}
-	if kept := s.rec.roundBytes(); len(data) > maxRound || kept+int64(len(data)) > maxRounds {
+	var kept int64 // by the whole run
+	s.rec.read(func(*ledger.State) { kept = s.rec.writer.root.SinceInput().RoundBytes })
+	if len(data) > maxRound || kept+int64(len(data)) > maxRounds {
 		text := "Error: the tool asked for input with more data than a run keeps. " + givenUp
 		err := fmt.Errorf("server %q asks for input with %d bytes, the run has %d of such bytes, "+
 			"and keeps %d at once and %d in all",
@@ -117,32 +118,7 @@ func continueRound(t *turn, c *ledger.Call) (func() error, error) {
 	case hasOpen:
 		return nil, nil
 	}
-	return t.sendAgain(c)
-}
-
-// sendAgain sends a call once there is room for it, with the answers to its round if it has one. If the
-// call has become a task, it waits for that instead.
-func (t *turn) sendAgain(c *ledger.Call) (func() error, error) {
-	if !t.sched.hasRoom() {
-		return nil, nil
-	}
-	j := t.tools.job(c)
-	if j.err != nil {
-		return nil, t.sender.recordGivenUp(c, j)
-	}
-	if c.Task != nil {
-		return awaitTask(t, c)
-	}
-	if len(c.Round) == 0 {
-		return t.recordIntent(c, j, (*job).run)
-	}
-	round, answers, err := decodeRound(c)
-	if err != nil {
-		return nil, err
-	}
-	return t.recordIntent(c, j, func(j *job, ctx context.Context, opts callOptions) *adapter.Result {
-		return j.call.Continue(ctx, "", round, answers, opts...)
-	})
+	return t.send(c)
 }
 
 // decodeRound returns the round of a call and its answers, nil if there is none.
@@ -173,26 +149,6 @@ func (s *sender) recordTask(c *ledger.Call, t mcp.TaskState) error {
 	return s.rec.commit()
 }
 
-// awaitTask continues to wait for a task, which another process may have begun, or for which there
-// are replies.
-func awaitTask(t *turn, c *ledger.Call) (func() error, error) {
-	if !t.sched.hasRoom() {
-		return nil, nil
-	}
-	j := t.tools.job(c)
-	if j.err != nil {
-		return nil, t.sender.recordGivenUp(c, j)
-	}
-	round, answers, err := decodeRound(c)
-	if err != nil {
-		return nil, err
-	}
-	resume := func(j *job, ctx context.Context, opts callOptions) *adapter.Result {
-		return j.call.Continue(ctx, c.Task.ID, round, answers, opts...)
-	}
-	return func() error { return t.sender.perform(c, j, resume) }, nil
-}
-
 // How often a call is sent with the same key: by one process whose connection breaks, and in
 // total by processes that die while it is in progress.
 const (
@@ -209,7 +165,7 @@ const unknownOutcome = "It is " + doubttext.Unknown + ": the work on it ended be
 func resolveDoubt(t *turn, c *ledger.Call) (func() error, error) {
 	j := t.tools.job(c)
 	if j.err == nil && c.Tries < maxTries && j.call.Tool().Repeatable() {
-		return t.sendAgain(c)
+		return t.send(c)
 	}
 	return nil, t.sender.recordDoubt(c, j)
 }
@@ -234,7 +190,7 @@ func applyDoubtReply(t *turn, c *ledger.Call) (func() error, error) {
 	j := t.tools.job(c)
 	switch {
 	case c.Reply.Action == run.ActionNotRun:
-		return t.sendAgain(c)
+		return t.send(c)
 	case c.Reply.Action == run.ActionKnown && c.Reply.Reason != "":
 		return nil, t.sender.recordOutcome(j, &adapter.Result{Call: j.asked, Text: c.Reply.Reason}, 0)
 	}
@@ -255,5 +211,5 @@ func unpark(t *turn, c *ledger.Call) (func() error, error) {
 	if hasOpen {
 		return nil, nil
 	}
-	return t.sendAgain(c)
+	return t.send(c)
 }

@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"context"
 	"fmt"
 	"sync"
 
@@ -55,23 +54,18 @@ func (a account) Reserve(most cost.Charge) (settle func(cost.Charge), err error)
 		amount.Cost = map[string]int64{most.Cost.Currency: most.Cost.Micro}
 	}
 	key := newKey()
-	if err := a.recordReservation(key, amount); err != nil {
-		return nil, err
+	a.rec.writer.mu.Lock()
+	if err = a.checkShare(amount, 2); err == nil {
+		err = a.rec.recordLocked(nil, &ledger.Reserved{Key: key, Amount: amount})
 	}
-	if err := a.rec.commit(); err != nil {
+	a.rec.writer.mu.Unlock()
+	if err == nil {
+		err = a.rec.commit()
+	}
+	if err != nil {
 		return nil, err
 	}
 	return func(took cost.Charge) { a.charge(took, &key) }, nil
-}
-
-// recordReservation records the reservation of a completion, unless it exceeds half of what is left.
-func (a account) recordReservation(key string, amount ledger.Amount) error {
-	a.rec.writer.mu.Lock()
-	defer a.rec.writer.mu.Unlock()
-	if err := a.checkShare(amount, 2); err != nil {
-		return err
-	}
-	return a.rec.recordLocked(nil, &ledger.Reserved{Key: key, Amount: amount})
 }
 
 // charge records the usage of a completion. settles is the key of its reservation, nil for none.
@@ -112,13 +106,7 @@ type meteredAccount struct {
 	cost.Account
 
 	mu    sync.Mutex
-	spent run.Usage
-}
-
-// withMeteredAccount returns a context with a metered account, and the account.
-func withMeteredAccount(ctx context.Context) (context.Context, *meteredAccount) {
-	m := &meteredAccount{Account: cost.AccountFrom(ctx)}
-	return cost.WithAccount(ctx, m), m
+	spent run.Usage // so far
 }
 
 // Reserve implements [cost.Account].
@@ -134,11 +122,4 @@ func (m *meteredAccount) Reserve(most cost.Charge) (func(cost.Charge), error) {
 		defer m.mu.Unlock()
 		m.spent.Add(spent)
 	}, nil
-}
-
-// usage returns what was used so far.
-func (m *meteredAccount) usage() run.Usage {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.spent
 }

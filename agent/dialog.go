@@ -122,8 +122,10 @@ func (d *dialog) ask(limit StopReason) (r *reply, stop StopReason, err error) {
 		return nil, stop, err
 	}
 	d.ownCall = true
-	if own := int64(d.agent.info.MaxTokens); q.MaxTokens > 0 || own == 0 || maxOutput < own {
-		lowerMaxTokens(q, maxOutput) // else the model has its own bound, and each of several may have another one
+	own := int64(d.agent.info.MaxTokens)
+	isOwn := q.MaxTokens <= 0 && own > 0 && maxOutput >= own // the model has a lower bound, and each of several may have another one
+	if maxOutput > 0 && !isOwn && (q.MaxTokens <= 0 || maxOutput < int64(q.MaxTokens)) {
+		q.MaxTokens = int(maxOutput)
 	}
 	use := d.windowUse(q)
 	stream := &streamedReply{engine: d.engine}
@@ -137,7 +139,7 @@ func (d *dialog) ask(limit StopReason) (r *reply, stop StopReason, err error) {
 		r.keepCalls(d.engine.outputTool()) // the model may call no other tool
 	}
 	use.scale(&r.usage, r.estimated)
-	d.rec.setWindow(use)
+	d.engine.window = use
 	end := r.event(stream.hasAll(r.text))
 	end.Window = use
 	if d.rec.writer.out != nil {
@@ -150,8 +152,8 @@ func (d *dialog) ask(limit StopReason) (r *reply, stop StopReason, err error) {
 // that was shown, unless hooks had to see it first or it has no end, and the usage of a reply that a check or a hook has
 // refused. With a limit of tokens or cost, its reservation counts instead.
 func (d *dialog) failCall(q *model.Request, r *reply, stream *streamedReply, err error) error {
-	if !hooks(d.agent.opts.Hooks).at(hasAfterModel) && !errors.Is(err, errLongReply) {
-		d.rec.setUnfinished(stream.text.String())
+	if d.engine.parent == nil && !hooks(d.agent.opts.Hooks).at(hasAfterModel) && !errors.Is(err, errLongReply) {
+		d.engine.unfinished = strings.ToValidUTF8(stream.text.String(), "\ufffd")
 	}
 	if r != nil && !d.engine.hasLimit(isSpendingLimited) {
 		if failure := d.rec.record(nil, &ledger.Charged{Spent: r.usage}); failure != nil {

@@ -82,7 +82,11 @@ func (d *dialog) discover() error {
 	change := &ledger.Offered{}
 	switch {
 	case s.Discovery == ledger.DiscoveryNone && begins && d.mustSearch():
-		change.Discovery = cmp.Or(ledger.Discovery(d.agent.opts.Discover.Mode), d.agent.defaultDiscovery())
+		change.Discovery = ledger.DiscoveryNative
+		if d.agent.info.ToolsFirst {
+			change.Discovery = ledger.DiscoveryCall
+		}
+		change.Discovery = cmp.Or(ledger.Discovery(d.agent.opts.Discover.Mode), change.Discovery)
 		change.Directory = directory(d.engine.catalog, change.Discovery)
 	case s.Discovery == ledger.DiscoveryNone || d.discoveredFor == d.engine.catalog:
 		return nil
@@ -95,14 +99,6 @@ func (d *dialog) discover() error {
 		return nil
 	}
 	return d.rec.record(nil, change)
-}
-
-// defaultDiscovery returns the default of [Discover.Mode] for the model.
-func (r *recipe) defaultDiscovery() ledger.Discovery {
-	if r.info.ToolsFirst {
-		return ledger.DiscoveryCall
-	}
-	return ledger.DiscoveryNative
 }
 
 // mustSearch reports whether the definitions of all tools take too much of the window, see
@@ -145,7 +141,7 @@ func (d *dialog) addAlways(to *ledger.Offered) error {
 			if isAnswerTool(tool) || !isWanted(tool) {
 				continue
 			}
-			added, err := n.add(to, tool)
+			_, added, err := n.add(to, tool)
 			if err != nil {
 				d.warnOnce(fmt.Sprintf("Discover.Always: %v", err))
 				return nil
@@ -181,16 +177,19 @@ func newNamer(s *ledger.State) *namer {
 // errFull is the error of a tool for which the run has no room.
 var errFull = fmt.Errorf("no more than %d tools can be added to a conversation", ledger.MaxOffered)
 
-// add adds a tool to a change, and reports whether the run did not have it. The error is errFull if
-// there is no room for it.
-func (n *namer) add(to *ledger.Offered, t *adapter.Tool) (bool, error) {
+// add adds a tool to a change unless the run has it, and returns the tool's name in the run and whether it was added.
+// The error is errFull if there is no room for it.
+func (n *namer) add(to *ledger.Offered, t *adapter.Tool) (_ string, added bool, _ error) {
 	server, name := t.Server(), t.Definition().Name
-	isSame := func(o ledger.OfferedTool) bool { return o.Server == server && o.Tool == name }
-	if slices.ContainsFunc(n.state.Offered, isSame) || slices.ContainsFunc(to.Tools, isSame) {
-		return false, nil
+	for _, all := range [][]ledger.OfferedTool{n.state.Offered, to.Tools} {
+		for i := range all {
+			if all[i].Server == server && all[i].Tool == name {
+				return all[i].Name, false, nil
+			}
+		}
 	}
 	if len(n.state.Offered)+len(to.Tools) >= ledger.MaxOffered {
-		return false, errFull
+		return "", false, errFull
 	}
 	unique := t.Name()
 	for i := 2; n.taken[strings.ToLower(unique)]; i++ {
@@ -199,7 +198,7 @@ func (n *namer) add(to *ledger.Offered, t *adapter.Tool) (bool, error) {
 	}
 	n.taken[strings.ToLower(unique)] = true
 	to.Tools = append(to.Tools, ledger.OfferedTool{Server: server, Tool: name, Def: t.Fingerprint(), Name: unique})
-	return true, nil
+	return unique, true, nil
 }
 
 // maxToolName is the longest name that providers accept, in bytes. Names in a catalog are ASCII.
@@ -246,7 +245,7 @@ func (d *dialog) resolveName(name, arguments string) (*adapter.Tool, string, str
 		return tool, name, arguments
 	}
 	if s.Discovery != ledger.DiscoveryNone && isSameName(name, searchTool) {
-		return d.agent.finder.search, searchTool, arguments
+		return d.agent.search.tool, searchTool, arguments
 	}
 	if s.Discovery == ledger.DiscoveryCall && isSameName(name, callTool) {
 		if inner, given, err := parseCallTool(arguments); err == nil {

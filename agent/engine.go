@@ -28,6 +28,10 @@ type engine struct {
 	catalog  *adapter.Catalog // the tools that the model was offered, nil if another process offered them
 	handlers activeHandlers   // handlers that work for the run
 
+	// For the result:
+	window     *WindowUse // use of the window in the last model call
+	unfinished string     // text of a reply that was broken off; "" for a sub-agent
+
 	mu sync.Mutex // guards catalog during calls
 }
 
@@ -88,7 +92,7 @@ func (e *engine) failAt(stop StopReason, err error) error {
 	if limited, ok := errors.AsType[*limitError](err); ok {
 		stop = limited.stop
 	}
-	end := &ledger.Ended{Status: run.StatusFailed, Stop: finalReason(stop), Output: e.rec.unfinished(), Error: err.Error()}
+	end := &ledger.Ended{Status: run.StatusFailed, Stop: finalReason(stop), Output: e.unfinished, Error: err.Error()}
 	if failed, ok := errors.AsType[*model.Error](err); ok {
 		end.ModelError = int(failed.Kind)
 	}

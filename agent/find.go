@@ -36,13 +36,6 @@ const (
 	maxAllDefinitions = 40 << 10 // bytes of all definitions in one result
 )
 
-// finder holds the search tools, for all runs of an agent.
-type finder struct {
-	search    *adapter.Tool
-	searchDef model.Tool // search_tools as models get it
-	callDef   model.Tool // call_tool as models get it
-}
-
 // searchSchema describes a [query]. It repeats maxFound and defaultFound.
 const searchSchema = `{"type":"object","properties":{` +
 	`"query":{"type":"string",` +
@@ -55,8 +48,13 @@ const callSchema = `{"type":"object","properties":{` +
 	`"name":{"type":"string","description":"The name of a tool that ` + searchTool + ` has found."},` +
 	`"arguments":{"type":"object","description":"Its arguments, as its parameters say."}},"required":["name"]}`
 
-// newFinder returns the search tools.
-func newFinder(p profile.Profile) (*finder, error) {
+// callDefinition is call_tool as models get it.
+var callDefinition = model.Tool{
+	Name: callTool, Description: "Calls a tool that " + searchTool + " has found.", Schema: json.RawMessage(callSchema),
+}
+
+// newSearch returns the tool search_tools.
+func newSearch(p profile.Profile) (ownTool, error) {
 	def := &mcp.Tool{
 		Name:        searchTool,
 		Description: "Finds tools by what they should do. Search before you say that something cannot be done.",
@@ -64,22 +62,9 @@ func newFinder(p profile.Profile) (*finder, error) {
 	}
 	search, err := adapter.NewFuncTool(def, runSearch, &adapter.FuncOptions{Server: searchServer, ReadOnly: true})
 	if err != nil {
-		return nil, err
+		return ownTool{}, err
 	}
-	call := model.Tool{
-		Name:        callTool,
-		Description: "Calls a tool that " + searchTool + " has found.",
-		Schema:      json.RawMessage(callSchema),
-	}
-	return &finder{search: toolOf(search), searchDef: definitions(search.Catalog(p))[0], callDef: call}, nil
-}
-
-// definitions returns the search tools as a model gets them.
-func (f *finder) definitions(mode ledger.Discovery) []model.Tool {
-	if mode == ledger.DiscoveryCall {
-		return []model.Tool{f.searchDef, f.callDef}
-	}
-	return []model.Tool{f.searchDef}
+	return newOwnTool(search, p), nil
 }
 
 // isCallOf reports whether a call is a call of t, a tool of this program.
@@ -108,13 +93,6 @@ func parseCallTool(arguments string) (name, given string, err error) {
 		given = text
 	}
 	return a.Name, given, nil
-}
-
-// unfoundError is the error of a call of a tool that the model has not found, and so has not seen.
-type unfoundError struct{ name string }
-
-func (e *unfoundError) Error() string {
-	return fmt.Sprintf("you have no tool %.100q; find it by %s first", e.name, searchTool)
 }
 
 // searchKey is the context key of the run's *searcher, for a call of search_tools.
@@ -148,13 +126,6 @@ func runSearch(ctx context.Context, arguments json.RawMessage) (*mcp.CallToolRes
 		result.StructuredContent, err = json.Marshal(added)
 	}
 	return result, err
-}
-
-// parseAddedNames returns the names of the tools that a search has added, for a host that gets them
-// with its result.
-func parseAddedNames(structured json.RawMessage) (names []string) {
-	_ = json.Unmarshal(structured, &names) // written by runSearch
-	return names
 }
 
 // searcher searches tools for the model of a run.

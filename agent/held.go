@@ -89,12 +89,18 @@ func parkedKey(p *mcp.ElicitParams) string {
 }
 
 // ask asks a question of a server. In a run with a store it becomes a question of the run, unless
-// Person.Hold is negative. The reply is nil if there is none.
+// Person.Hold is negative. The reply is nil if there is none. Beyond the limit of questions the run fails.
 func (h *heldQuestions) ask(ctx context.Context, q *run.Question) (*run.Reply, error) {
-	if err := h.countQuestion(q.Server); err != nil {
-		return nil, err
-	}
-	if h.rec.writer.hold != nil && h.questions.agent.opts.Person.Hold >= 0 {
+	h.rec.writer.mu.Lock()
+	limit := h.rec.writer.root.Limits.Questions
+	h.asked++
+	isOver := limit >= 0 && h.asked > limit
+	h.rec.writer.mu.Unlock()
+	switch {
+	case isOver:
+		return nil, h.scope.fail(fmt.Errorf("servers have asked more than %d questions in open calls of a turn, "+
+			"server %q the last one (Limits.Questions)", limit, q.Server))
+	case h.rec.writer.hold != nil && h.questions.agent.opts.Person.Hold >= 0:
 		return h.hold(ctx, q)
 	}
 	return h.askNow(ctx, q)
@@ -119,20 +125,6 @@ func (h *heldQuestions) askNow(ctx context.Context, q *run.Question) (*run.Reply
 // notAsked warns that a question reached nobody.
 const notAsked = "server %q asked the user in a call of %s, and was told that the user was not asked: Options.Person.Reply is nil, " +
 	"and the run is not kept; set Options.Person.Reply, or Options.Durable.Store for an answer from elsewhere"
-
-// countQuestion counts a question. Beyond the limit it fails the run.
-func (h *heldQuestions) countQuestion(server string) error {
-	h.rec.writer.mu.Lock()
-	limit := h.rec.writer.root.Limits.Questions
-	h.asked++
-	isOver := limit >= 0 && h.asked > limit
-	h.rec.writer.mu.Unlock()
-	if !isOver {
-		return nil
-	}
-	return h.scope.fail(fmt.Errorf("servers have asked more than %d questions in open calls of a turn, "+
-		"server %q the last one (Limits.Questions)", limit, server))
-}
 
 // hold keeps a question open while its call waits, at most for Person.Hold, and closes it with the
 // reply, or as cancelled if the server stops waiting or the run fails. The reply is nil if the call has

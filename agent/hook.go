@@ -7,9 +7,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 
-	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/ledger"
@@ -54,16 +54,6 @@ func (e *deniedError) Error() string { return "denied: " + e.reason }
 
 // DenyCall returns the error with which a BeforeTool hook refuses a call. The model reads the reason.
 func DenyCall(reason string) error { return &deniedError{reason} }
-
-// denial returns the result of a call that a hook denies. ok is false for other errors.
-func denial(j *job, err error) (result *adapter.Result, ok bool) {
-	denied, ok := errors.AsType[*deniedError](err)
-	if !ok {
-		return nil, false
-	}
-	text := fmt.Sprintf("Error: the call of %s was denied: %s. Nothing was done.", j.eventCall.Name, denied.reason)
-	return j.errorResult(text, err), true
-}
 
 // stopError is the error of [StopRun].
 type stopError struct{ answer string }
@@ -178,7 +168,7 @@ func (all hooks) afterTool(ctx context.Context, rec *recorder, j *job, result *r
 	if !all.at(hasAfterTool) {
 		return false, nil, nil
 	}
-	before, _ := result.MarshalJSON() // no text equals that of an error
+	before := clonePart(*result)
 	late, cancel := outlive(ctx)
 	defer cancel()
 	err = all.each(hasAfterTool, fmt.Sprintf("after tool %q", j.eventCall.Name), func(h Hook) error {
@@ -193,9 +183,20 @@ func (all hooks) afterTool(ctx context.Context, rec *recorder, j *job, result *r
 	if err != nil {
 		return false, nil, err
 	}
-	after, err := result.MarshalJSON()
-	if err != nil {
-		return false, nil, fmt.Errorf("after tool %q, the hooks have left a result that cannot be recorded: %w", j.eventCall.Name, err)
+	if changed = !reflect.DeepEqual(before, *result); changed {
+		if _, err := result.MarshalJSON(); err != nil {
+			return false, nil, fmt.Errorf("after tool %q, the hooks have left a result that cannot be recorded: %w", j.eventCall.Name, err)
+		}
 	}
-	return !bytes.Equal(before, after), stop, nil
+	return changed, stop, nil
+}
+
+// clonePart returns a copy of a result of a tool that shares nothing with it that a hook can change.
+func clonePart(p run.Part) run.Part {
+	p.Data, p.Structured, p.Meta = bytes.Clone(p.Data), bytes.Clone(p.Structured), bytes.Clone(p.Meta)
+	p.Media, p.Tools = slices.Clone(p.Media), slices.Clone(p.Tools)
+	for i := range p.Media {
+		p.Media[i] = clonePart(p.Media[i])
+	}
+	return p
 }

@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"encoding/json"
+	"fmt"
 	"sync"
 	"time"
 
@@ -100,12 +102,12 @@ func (t *tools) prepare(c *ledger.Call, asked llms.ToolCall) (*adapter.Prepared,
 	catalog := t.offered()
 	switch {
 	case c.Tool == "" && t.rec.state.Discovery != ledger.DiscoveryNone:
-		return nil, &unfoundError{c.Name}
+		return nil, fmt.Errorf("you have no tool %.100q; find it by %s first", c.Name, searchTool) // the model has not seen it
 	case c.Tool == "":
 		return catalog.Prepare(asked) // its error says what is wrong with the name
 	}
 	tool, err := catalog.LookupStored(c.Server, c.Tool, c.Def)
-	for _, own := range []*adapter.Tool{t.agent.finder.search, t.agent.reader.tool} {
+	for _, own := range []*adapter.Tool{t.agent.search.tool, t.agent.reader.tool} {
 		if isCallOf(c, own) {
 			tool, err = own, nil
 		}
@@ -167,8 +169,9 @@ func (t *tools) part(j *job, r *adapter.Result) run.Part {
 	if r.Raw != nil {
 		p.Structured, p.Meta = r.Raw.StructuredContent, r.Raw.Meta
 	}
-	if r.Tool != nil && r.Tool == t.agent.finder.search {
-		p.Tools, p.Structured = parseAddedNames(p.Structured), nil
+	if r.Tool == t.agent.search.tool {
+		_ = json.Unmarshal(p.Structured, &p.Tools) // written by runSearch
+		p.Structured = nil
 	}
 	for _, m := range r.Media {
 		if binary, ok := m.(llms.BinaryContent); ok {

@@ -74,23 +74,15 @@ type longResult struct {
 func (r *results) shorten(j *job, result *adapter.Result) (*adapter.Result, *longResult) {
 	text := cmp.Or(result.Full, result.Text)
 	tokens := r.agent.resultTokens()
-	if result.Tool == nil || r.agent.reader.isReader(result.Tool) {
-		return result, nil
-	}
-	if len(text) <= tokens || len(text) > ledger.MaxBlob { // a token has at least a byte
+	mayBeLong := len(text) > tokens && len(text) <= ledger.MaxBlob // a token has at least a byte
+	store, _ := r.blobStore()
+	if !mayBeLong || store == nil || result.Tool == nil || result.Tool == r.agent.reader.tool {
 		return result, nil
 	}
 	var call ledger.Call
 	r.rec.read(func(s *ledger.State) { call = *s.Call(j.eventCall.ID) })
-	if r.agent.subAgent(&call) != nil {
-		return result, nil
-	}
-	store, _ := r.blobStore()
-	if store == nil {
-		return result, nil
-	}
 	limit := max(bytesForTokens(text, tokens), leastResult)
-	if len(text) <= limit {
+	if len(text) <= limit || r.agent.subAgent(&call) != nil {
 		return result, nil
 	}
 	name, change, err := r.readerName()
@@ -139,10 +131,8 @@ func (r *results) readerName() (name string, change *ledger.Offered, err error) 
 		if _, taken := catalog.Lookup(readResult); taken {
 			n.taken[readResult] = true
 		}
-		_, err = n.add(change, r.agent.reader.tool)
-		if err == nil {
+		if name, _, err = n.add(change, r.agent.reader.tool); err == nil {
 			change.Tools[0].Listed = true
-			name = change.Tools[0].Name
 		}
 	})
 	return name, change, err
@@ -188,43 +178,35 @@ func (r *results) load(ctx context.Context, handle string) ([]byte, error) {
 	if store == nil {
 		return nil, errors.New("results of this run are not kept")
 	}
+	var entry *run.Kept  // nil if another agent of the run has it
+	var handles []string // the newest first
+	r.rec.read(func(s *ledger.State) {
+		for _, known := range slices.Backward(s.Kept) {
+			if known.Handle == handle {
+				entry = known
+			}
+			if len(handles) < maxHandles {
+				handles = append(handles, known.Handle)
+			}
+		}
+	})
 	data, err := store.Blob(ctx, lease.Key, handle)
 	switch {
 	case errors.Is(err, record.ErrNotFound):
-		return nil, fmt.Errorf("there is no result with the handle %.100q: the handles are %q", handle, r.handles())
+		return nil, fmt.Errorf("there is no result with the handle %.100q: the handles are %q", handle, handles)
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case err != nil:
 		return nil, fmt.Errorf("result %q cannot be read from the store", handle)
 	}
-	if entry := r.findKept(handle); entry != nil && ledger.CheckKept(entry, data) != nil {
+	if entry != nil && ledger.CheckKept(entry, data) != nil {
 		return nil, fmt.Errorf("result %q is damaged", handle)
 	}
 	return data, nil
 }
 
-// findKept returns the entry of a stored result in the state, nil if another agent of the run has it.
-func (r *results) findKept(handle string) (found *run.Kept) {
-	r.rec.read(func(s *ledger.State) {
-		if i := slices.IndexFunc(s.Kept, func(entry *run.Kept) bool { return entry.Handle == handle }); i >= 0 {
-			found = s.Kept[i]
-		}
-	})
-	return found
-}
-
 // maxHandles bounds the handles in one text for the model.
 const maxHandles = 20
-
-// handles returns the handles of the newest stored results, the newest first.
-func (r *results) handles() (all []string) {
-	r.rec.read(func(s *ledger.State) {
-		for _, entry := range slices.Backward(s.Kept[max(len(s.Kept)-maxHandles, 0):]) {
-			all = append(all, entry.Handle)
-		}
-	})
-	return all
-}
 
 // fill replaces references to stored results in the arguments of a call. shown describes the
 // results in their places, for a person; sent has them.
@@ -238,13 +220,8 @@ const (
 	keptServer = "run" // in place of a server's label
 )
 
-// reader is the tool by which a model reads stored results. It is offered once there is one.
-type reader struct {
-	tool       *adapter.Tool
-	definition model.Tool // as models get it
-}
-
-func newReader(p profile.Profile) *reader {
+// newReader returns the tool by which a model reads stored results. It is offered once there is one.
+func newReader(p profile.Profile) ownTool {
 	source := adapter.Func(readResult, kept.Description+" "+
 		`In the arguments of other tools {"$result": handle} stands for the text of a result, and `+
 		`{"$result": handle, "pointer": "/a/0"} for a value of its JSON: so it need not be read to be passed on.`,
@@ -259,7 +236,7 @@ func newReader(p profile.Profile) *reader {
 			}
 			return kept.Read(ctx, data, q, max(all.agent.resultTokens()*readBytes, leastResult))
 		}, &adapter.FuncOptions{Server: keptServer, ReadOnly: true})
-	return &reader{toolOf(source), definitions(source.Catalog(p))[0]}
+	return newOwnTool(source, p)
 }
 
 // keptKey is the context key of the run's results, for a call of read_result.
@@ -267,9 +244,6 @@ type keptKey struct{}
 
 // readBytes is the most bytes that read_result returns for each token of Durable.ResultTokens.
 const readBytes = 3
-
-// isReader reports whether a tool is the reader.
-func (r *reader) isReader(t *adapter.Tool) bool { return t != nil && t == r.tool }
 
 // isReaderEntry reports whether a tool that a run has added is the reader.
 func isReaderEntry(t *ledger.OfferedTool) bool { return t.Server == keptServer && t.Tool == readResult }

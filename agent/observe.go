@@ -75,8 +75,20 @@ func (e *engine) observe(work func() error) error {
 	if o == nil {
 		return work()
 	}
-	v := e.invocation()
-	earlier := maps.Clone(v.Trace)
+	v := &Invocation{
+		Run: e.rec.writer.root.ID, Agent: e.agent.givenName,
+		Model: e.agent.info.Name, System: e.agent.opts.System,
+	}
+	var earlier map[string]string
+	e.rec.read(func(s *ledger.State) {
+		v.History = slices.Clip(s.History)
+		if e.parent == nil {
+			v.Trace, earlier = maps.Clone(s.Trace), maps.Clone(s.Trace)
+		}
+	})
+	if e.parent != nil && v.Agent == "" {
+		v.Agent = e.rec.path[len(e.rec.path)-1]
+	}
 	ctx, done := o.Invoke(e.ctx, v)
 	e.ctx = ctx
 	return workThenEnd(func() error {
@@ -104,24 +116,6 @@ func outputOf(s *ledger.State) *run.Message {
 		return new(run.Text(run.RoleAssistant, string(s.Structured)))
 	}
 	return nil
-}
-
-// invocation describes the work that begins.
-func (e *engine) invocation() *Invocation {
-	v := &Invocation{
-		Run: e.rec.writer.root.ID, Agent: e.agent.givenName,
-		Model: e.agent.info.Name, System: e.agent.opts.System,
-	}
-	e.rec.read(func(s *ledger.State) {
-		v.History = slices.Clip(s.History)
-		if e.parent == nil {
-			v.Trace = maps.Clone(s.Trace)
-		}
-	})
-	if e.parent != nil && v.Agent == "" {
-		v.Agent = e.rec.path[len(e.rec.path)-1]
-	}
-	return v
 }
 
 // execute works on a tool call within the observer. work leaves the result in j.result and the

@@ -51,24 +51,18 @@ func (f *searcher) recordOffered(found []*adapter.Tool) (hits []hit, full bool, 
 	defer f.rec.writer.mu.Unlock()
 	n := newNamer(f.rec.state)
 	change := &ledger.Offered{}
-	fresh := make([]bool, len(found))
-	for i, t := range found {
-		fresh[i], err = n.add(change, t)
-		full = full || err != nil
+	for _, t := range found {
+		name, fresh, err := n.add(change, t)
+		if err != nil {
+			full = true
+			continue
+		}
+		hits = append(hits, hit{t, name, fresh})
 	}
 	if len(change.Tools) > 0 {
-		if err := f.rec.recordLocked(nil, change); err != nil {
-			return nil, false, err
-		}
+		err = f.rec.recordLocked(nil, change)
 	}
-	for i, t := range found {
-		for _, o := range f.rec.state.Offered {
-			if o.Server == t.Server() && o.Tool == t.Definition().Name {
-				hits = append(hits, hit{t, o.Name, fresh[i]})
-			}
-		}
-	}
-	return hits, full, nil
+	return hits, full, err
 }
 
 // listHits lists tools that the model is offered as tools of their own.

@@ -117,7 +117,10 @@ func (e *engine) setOutput(wanted *output) error {
 func (r *recipe) withOutput(answer adapter.Source) *recipe {
 	with := *r
 	strict := answer.Catalog(profile.OpenAIStrict)
-	with.outputFormat = r.formatOf(strict)
+	f := strict.Definitions()[0].Function // not Strict: its schema is beyond the strict subset
+	if f.Strict && r.info.Formats != nil && r.info.Formats(len(r.opts.Tools) > 0) {
+		with.outputFormat, _ = f.Parameters.(json.RawMessage)
+	}
 	if with.outputFormat != nil {
 		with.output = strict.Tools()[0]
 	} else {
@@ -125,17 +128,6 @@ func (r *recipe) withOutput(answer adapter.Source) *recipe {
 		with.tools = adapter.Merge(r.tools, answer)
 	}
 	return &with
-}
-
-// formatOf returns the schema of the catalog's tool as a format of text, nil if the schema is beyond
-// the strict subset or the model's host does not enforce it.
-func (r *recipe) formatOf(strict *adapter.Catalog) json.RawMessage {
-	f := strict.Definitions()[0].Function
-	if !f.Strict || r.info.Formats == nil || !r.info.Formats(len(r.opts.Tools) > 0) {
-		return nil
-	}
-	schema, _ := f.Parameters.(json.RawMessage)
-	return schema
 }
 
 // outputTool returns the tool for structured output as it was offered, nil if the output is text.
@@ -148,12 +140,6 @@ func (e *engine) outputTool() *adapter.Tool {
 		return e.agent.output
 	}
 	return tool
-}
-
-// outputReminder asks the model to use the tool, by the name that the catalog gives it.
-func (e *engine) outputReminder(tool *adapter.Tool) string {
-	h := e.rec.state.History
-	return reminder.Output(tool.Name(), len(h) > 0 && h[len(h)-1].Role == run.RoleAssistant)
 }
 
 // isOutputCall reports whether a call is a call of the tool for structured output.

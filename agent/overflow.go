@@ -23,7 +23,7 @@ func (e *overflowError) Unwrap() error { return e.error }
 
 // finalError returns the error of a run whose history cannot be shortened.
 func (e *overflowError) finalError() error {
-	return fmt.Errorf("%w; the history cannot be made shorter: ask for less, or %s", e.error, advice(e.error))
+	return fmt.Errorf("%w; the history cannot be made shorter: ask for less, or %s", e.error, moreRoom)
 }
 
 // wrapOverflow wraps the error of a call that is too long, unless some of a reply was shown.
@@ -46,7 +46,7 @@ func (d *dialog) refit(o *overflowError) error {
 	}
 	if fitting <= 0 {
 		return fmt.Errorf("%w; the tools and the instructions alone do not fit: "+
-			"offer fewer tools, or %s", o.error, advice(o.error))
+			"offer fewer tools, or %s", o.error, moreRoom)
 	}
 	d.endModelCall()
 	budget := compact.Budget{Window: fitting}
@@ -83,16 +83,9 @@ func (e *overflowError) fittingHistory(refusal *model.Error, history int64) int6
 // largerWindow names the settings by which hosts give a model a larger window.
 const largerWindow = "-c of llama-server, --max-model-len of vLLM, OLLAMA_CONTEXT_LENGTH of Ollama"
 
-// advice says how calls may be longer than a refusal allows: [model.Error.Window] is the model's window, or the minute of the account.
-func advice(refusal error) string {
-	if e, ok := errors.AsType[interface {
-		error
-		ExceedsMinute() bool
-	}](refusal); ok && e.ExceedsMinute() {
-		return "have the provider allow the account more tokens per minute"
-	}
-	return "give the model a larger window (" + largerWindow + ")"
-}
+// moreRoom says how calls may be longer than a refusal allows, which says whether [model.Error.Window] is the model's
+// window or the minute of the account.
+const moreRoom = "give the model a larger window (" + largerWindow + ") or, if that is the limit, the account more tokens per minute"
 
 // truncation detects a host that silently drops the beginning of calls: it counts fewer tokens
 // than the texts can have.

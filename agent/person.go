@@ -50,7 +50,13 @@ func (p *person) workItems() (launch []workItem) {
 // ask asks a question and records the reply. Without a reply the question stays open; one that has
 // expired meanwhile is closed. An error of Options.Person.Reply fails the run.
 func (p *person) ask(ctx context.Context, q *run.Question) error {
-	reply, err := p.askShared(ctx, q)
+	var reply *run.Reply
+	var err error
+	if q.Kind == run.QuestionSignIn {
+		reply, err = p.rec.writer.signIns.ask(ctx, q, p.questions.askPerson)
+	} else {
+		reply, err = p.questions.askPerson(ctx, q)
+	}
 	switch {
 	case p.rec.endError() != nil:
 		return p.rec.endError()
@@ -64,15 +70,6 @@ func (p *person) ask(ctx context.Context, q *run.Question) error {
 		return nil
 	}
 	return p.questions.close(*reply)
-}
-
-// askShared asks a question. A sign-in for which another agent of the run is asking gets the same reply.
-func (p *person) askShared(ctx context.Context, q *run.Question) (*run.Reply, error) {
-	ask := func() (*run.Reply, error) { return p.questions.askPerson(ctx, q) }
-	if q.Kind == run.QuestionSignIn {
-		return p.rec.writer.signIns.ask(ctx, q, ask)
-	}
-	return ask()
 }
 
 // replyError wraps an error of Options.Person.Reply.
@@ -94,25 +91,13 @@ func (s *sender) neededSignIn(c *ledger.Call, result *adapter.Result) (*mcp.Sign
 	return needed, mayContinue && !wasAwaited && c.Tries < maxTries
 }
 
-// askSignIn asks a person to sign in. Then the call is made again.
-func (s *sender) askSignIn(c *ledger.Call, needed *mcp.SignInError) error {
-	return s.questions.add(&run.Question{
-		Kind:     run.QuestionSignIn,
-		Call:     c.ID,
-		Server:   c.Server,
-		Tool:     c.Name,
-		URL:      needed.URL,
-		Survives: true,
-	})
-}
-
 // resumeAfterSignIn makes a call again, or ends it, after a person's reply about a sign-in.
 func resumeAfterSignIn(t *turn, c *ledger.Call) (func() error, error) {
 	switch {
 	case c.Reply == nil:
 		return nil, nil
 	case c.Reply.Action == run.ActionAccept:
-		return t.sendAgain(c)
+		return t.send(c)
 	}
 	effect := "Nothing was done."
 	if c.Task != nil || len(c.Round) > 0 || c.Lost { // an earlier attempt may have reached the server
@@ -125,10 +110,7 @@ func resumeAfterSignIn(t *turn, c *ledger.Call) (func() error, error) {
 
 // signIns are the sign-ins that a person is being asked for: each only once at a time in a run
 // and its sub-agents.
-type signIns struct {
-	mu    sync.Mutex // guards the following field
-	asked map[signIn]*askedSignIn
-}
+type signIns struct{ asked sync.Map } // of *askedSignIn, by signIn
 
 // signIn is what a person does at a server, for all calls that need it.
 type signIn struct{ server, url string }
@@ -145,14 +127,21 @@ type askedSignIn struct {
 // ask returns the result of ask, unless the person is already being asked for the same sign-in: then it
 // waits, and returns that reply, an acceptance or nil. After a refusal or a failure the next caller asks.
 // The error is the cause of a context that ends before.
-func (s *signIns) ask(ctx context.Context, q *run.Question, ask func() (*run.Reply, error)) (*run.Reply, error) {
+func (s *signIns) ask(
+	ctx context.Context, q *run.Question, ask func(context.Context, *run.Question) (*run.Reply, error),
+) (*run.Reply, error) {
 	for {
-		question, isMine := s.join(newSignIn(q))
-		if isMine {
-			defer s.end(newSignIn(q), question)
-			question.reply, question.err = ask()
-			return question.reply, question.err
+		own := &askedSignIn{done: make(chan struct{})}
+		current, isOther := s.asked.LoadOrStore(newSignIn(q), own)
+		if !isOther {
+			defer func() {
+				s.asked.Delete(newSignIn(q))
+				close(own.done)
+			}()
+			own.reply, own.err = ask(ctx, q)
+			return own.reply, own.err
 		}
+		question := current.(*askedSignIn)
 		select {
 		case <-question.done:
 		case <-ctx.Done():
@@ -165,28 +154,6 @@ func (s *signIns) ask(ctx context.Context, q *run.Question, ask func() (*run.Rep
 			return signInReply(q, reply), nil
 		}
 	}
-}
-
-// join returns the current question for a sign-in, or a new one, which is the caller's.
-func (s *signIns) join(key signIn) (question *askedSignIn, isMine bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if current := s.asked[key]; current != nil {
-		return current, false
-	}
-	if s.asked == nil {
-		s.asked = map[signIn]*askedSignIn{}
-	}
-	s.asked[key] = &askedSignIn{done: make(chan struct{})}
-	return s.asked[key], true
-}
-
-// end ends a question for a sign-in.
-func (s *signIns) end(key signIn, question *askedSignIn) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.asked, key)
-	close(question.done)
 }
 
 // signInReply converts the reply to another question for the same sign-in.

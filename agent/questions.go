@@ -118,9 +118,15 @@ func (o *openQuestions) close(reply run.Reply) error {
 
 // closeOwn records the reply to a question of this run, if it is still open.
 func (o *openQuestions) closeOwn(q *run.Question, reply run.Reply) error {
-	value, err := elicitValue(q, reply)
-	if err != nil {
-		return err
+	var value json.RawMessage // the reply in the form that the server gets, nil if none waits for it
+	if q.Elicit != nil {
+		result, err := replydata.ElicitResult(q.Elicit, string(reply.Action), reply.Content)
+		if err == nil {
+			value, err = jsonrpc.Marshal(result)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	o.rec.writer.mu.Lock()
 	defer o.rec.writer.mu.Unlock()
@@ -157,18 +163,6 @@ func (o *openQuestions) childWith(question string) (call string, sub *subAgent) 
 		}
 	})
 	return call, sub
-}
-
-// elicitValue returns the reply in the form that the server gets, nil if no server waits for it.
-func elicitValue(q *run.Question, reply run.Reply) (json.RawMessage, error) {
-	if q.Elicit == nil {
-		return nil, nil
-	}
-	result, err := replydata.ElicitResult(q.Elicit, string(reply.Action), reply.Content)
-	if err != nil {
-		return nil, err
-	}
-	return jsonrpc.Marshal(result)
 }
 
 // suspend records that the run waits, until the first of its questions expires. It warns if only the

@@ -28,8 +28,8 @@ type recipe struct {
 	givenName string   // Options.Name, "" without one
 	tools     adapter.Source
 	subs      []*subAgent
-	finder    *finder // searches for tools
-	reader    *reader // the tool that reads stored results
+	search    ownTool // finds tools
+	reader    ownTool // reads stored results
 	cache     *stateCache
 	renewer   *renewer // nil without a store
 
@@ -54,8 +54,9 @@ func newRecipe(m model.Model, options *Options) (*recipe, error) {
 	}
 	r := &recipe{model: m, info: m.Info(), learnt: new(modelKnowledge), opts: opts, cache: new(stateCache)}
 	r.learnt.window.Store(max(r.info.Window, 0))
-	if r.profile, err = profileOf(&r.info); err != nil {
-		return nil, err
+	r.profile = cmp.Or(r.info.Profile, profile.OpenAI)
+	if all := profile.All(); !slices.Contains(all, r.profile) {
+		return nil, fmt.Errorf("model: unknown profile %q: want one of %v", r.profile, all)
 	}
 	if options != nil {
 		r.givenName = options.Name
@@ -74,19 +75,10 @@ func newRecipe(m model.Model, options *Options) (*recipe, error) {
 		r.renewer = newRenewer(opts.Durable.Store, opts.Durable.LeaseTTL)
 	}
 	r.reader = newReader(r.profile)
-	if r.finder, err = newFinder(r.profile); err != nil {
+	if r.search, err = newSearch(r.profile); err != nil {
 		return nil, err
 	}
 	return r, nil
-}
-
-// profileOf returns the profile of a model.
-func profileOf(info *model.Info) (profile.Profile, error) {
-	p := cmp.Or(info.Profile, profile.OpenAI)
-	if all := profile.All(); !slices.Contains(all, p) {
-		return "", fmt.Errorf("model: unknown profile %q: want one of %v", p, all)
-	}
-	return p, nil
 }
 
 // setTools sets the tools and sub-agents of Options.Tools. The error names the wrong one.
@@ -102,9 +94,12 @@ func (r *recipe) setTools() error {
 			r.subs = append(r.subs, sub)
 		}
 	}
-	var own []*adapter.Tool
+	var own []*adapter.Tool // functions and sub-agents, which may be parts of what a source wraps or merges
 	for i, source := range r.opts.Tools {
-		for _, tool := range r.ownTools(source) {
+		for _, tool := range source.Catalog(r.profile).Tools() {
+			if !tool.Local() || tool.Server() == "" { // a toolset's
+				continue
+			}
 			if slices.ContainsFunc(own, func(other *adapter.Tool) bool { return isLike(tool, other) }) {
 				return fmt.Errorf("options: Tools[%d] has a second %q with the same definition: give it another name", i, tool.Definition().Name)
 			}
@@ -120,15 +115,18 @@ func (r *recipe) setTools() error {
 	return nil
 }
 
-// ownTools returns the functions and sub-agents of a source, which may be a part of what it wraps or merges.
-func (r *recipe) ownTools(source adapter.Source) []*adapter.Tool {
-	return slices.DeleteFunc(source.Catalog(r.profile).Tools(), func(tool *adapter.Tool) bool {
-		return !tool.Local() || tool.Server() == "" // a toolset's own
-	})
-}
-
 // toolOf returns the tool of a function of this program.
 func toolOf(function adapter.Source) *adapter.Tool { return function.Catalog(profile.Plain).Tools()[0] }
+
+// ownTool is a tool of the agent itself.
+type ownTool struct {
+	tool       *adapter.Tool
+	definition model.Tool // as models get it
+}
+
+func newOwnTool(function adapter.Source, p profile.Profile) ownTool {
+	return ownTool{toolOf(function), definitions(function.Catalog(p))[0]}
+}
 
 // isLike reports whether calls of two tools cannot be distinguished.
 func isLike(a, b *adapter.Tool) bool {

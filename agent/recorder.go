@@ -3,7 +3,6 @@ package agent
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -154,37 +153,6 @@ func (r *recorder) question(id string) (q *run.Question) {
 	return q
 }
 
-// setWindow makes the use of the window part of the result, unless it is a sub-agent's.
-func (r *recorder) setWindow(use *WindowUse) {
-	if r.parent != nil {
-		return
-	}
-	r.writer.mu.Lock()
-	defer r.writer.mu.Unlock()
-	r.writer.window = use
-}
-
-// setUnfinished keeps what the model has written of a reply that was broken off, unless it is a
-// sub-agent's.
-func (r *recorder) setUnfinished(text string) {
-	if r.parent != nil {
-		return
-	}
-	r.writer.mu.Lock()
-	defer r.writer.mu.Unlock()
-	r.writer.unfinished = strings.ToValidUTF8(text, "\ufffd")
-}
-
-// unfinished returns the text that setUnfinished has kept, "" for a sub-agent.
-func (r *recorder) unfinished() string {
-	if r.parent != nil {
-		return ""
-	}
-	r.writer.mu.Lock()
-	defer r.writer.mu.Unlock()
-	return r.writer.unfinished
-}
-
 // stopAnswer returns the answer with which a call of the turn ends the run, or nil.
 func (r *recorder) stopAnswer() (answer *string) {
 	r.read(func(s *ledger.State) {
@@ -217,13 +185,6 @@ func (r *recorder) callsBefore(c *ledger.Call) (n int) {
 		n += slices.IndexFunc(s.Calls, func(other *ledger.Call) bool { return other.ID == c.ID })
 	})
 	return n
-}
-
-// roundBytes returns the bytes of servers' rounds that the whole run has kept since its last input.
-func (r *recorder) roundBytes() int64 {
-	r.writer.mu.Lock()
-	defer r.writer.mu.Unlock()
-	return r.writer.root.SinceInput().RoundBytes
 }
 
 // pending returns copies of the turn's calls for which want is true. They do not change with the

@@ -31,28 +31,28 @@ func (d *dialog) prepare(stop StopReason) (*model.Request, StopReason, error) {
 	if err != nil {
 		return nil, stop, err
 	}
-	q := d.request(system)
-	d.forceAnswer(q, stop != StopOutput)
+	q := d.request(system, stop != StopOutput)
 	if stop == StopOutput {
 		if stop, err = d.spendingLimit(q); err != nil {
 			return nil, stop, err
 		}
 		if stop != StopOutput {
-			q = d.request(system)
-			d.forceAnswer(q, true)
+			q = d.request(system, true)
 		}
 	}
 	return q, stop, hooks(a.opts.Hooks).beforeModel(d.engine.ctx, d.rec.state, q)
 }
 
-// request returns the request to the model, before limits and hooks change it.
-func (d *dialog) request(system string) *model.Request {
+// request returns the request to the model, perhaps the final one, before limits and hooks change it.
+func (d *dialog) request(system string, final bool) *model.Request {
 	a, settings := d.agent, &d.agent.opts.Model
-	return &model.Request{
+	q := &model.Request{
 		System: system, Messages: slices.Clip(d.rec.state.History), Tools: d.requestTools(), Format: a.outputFormat,
 		MaxTokens: settings.MaxTokens, Temperature: settings.Temperature, Effort: settings.Effort,
 		Stream: !a.info.NoStreaming && !settings.NoStreaming, Endpoint: d.rec.state.Endpoint, CacheKey: d.cacheKey(), Scratch: &d.scratch,
 	}
+	d.forceAnswer(q, final)
+	return q
 }
 
 // cacheKey returns a key that is the same for all requests of the run, and for no other run. It
@@ -73,7 +73,8 @@ func (d *dialog) forceAnswer(q *model.Request, final bool) {
 	text := ""
 	switch {
 	case tool != nil && (final || d.rec.state.Repairs > 0):
-		text = d.engine.outputReminder(tool)
+		h := d.rec.state.History
+		text = reminder.Output(tool.Name(), len(h) > 0 && h[len(h)-1].Role == run.RoleAssistant)
 	case final:
 		text = reminder.Last
 	}
@@ -88,13 +89,6 @@ func (d *dialog) forceAnswer(q *model.Request, final bool) {
 		q.Tools = slices.DeleteFunc(slices.Clone(q.Tools), func(t model.Tool) bool { return t.Name != tool.Name() })
 	case final && len(q.Tools) > 0:
 		q.ToolChoice = model.ChoiceNone
-	}
-}
-
-// lowerMaxTokens lowers the bound of a reply to a limit; 0: there is none.
-func lowerMaxTokens(q *model.Request, limit int64) {
-	if limit > 0 && (q.MaxTokens <= 0 || limit < int64(q.MaxTokens)) {
-		q.MaxTokens = int(limit)
 	}
 }
 
@@ -114,7 +108,10 @@ func (d *dialog) requestTools() []model.Tool {
 	added, isAdded := d.addedTools(all)
 	isOther := func(t *adapter.Tool) bool { return !isAdded[t] }
 	if s.Discovery != ledger.DiscoveryNone {
-		tools = d.agent.finder.definitions(s.Discovery)
+		tools = []model.Tool{d.agent.search.definition}
+		if s.Discovery == ledger.DiscoveryCall {
+			tools = append(tools, callDefinition)
+		}
 		isOther = isAnswerTool
 	}
 	for i, t := range d.engine.catalog.Tools() {

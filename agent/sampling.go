@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/bound"
+	"github.com/mcpchain/mcpchain/internal/cost"
 	"github.com/mcpchain/mcpchain/internal/inquiry"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -33,13 +34,17 @@ func (s *servers) createMessage(
 	}
 	defer done()
 	server, call := asker(ctx)
-	ctx, account := withMeteredAccount(ctx)
+	account := &meteredAccount{Account: cost.AccountFrom(ctx)}
+	ctx = cost.WithAccount(ctx, account)
 	var result *mcp.CreateMessageResult
 	err := guard("sampling handler", func() (err error) {
 		result, err = s.complete(ctx, params, next)
 		return err
 	})
-	s.rec.show(&Sampled{Server: server, Call: call, Params: params, Result: result, Usage: account.usage(), Err: err})
+	account.mu.Lock()
+	used := account.spent
+	account.mu.Unlock()
+	s.rec.show(&Sampled{Server: server, Call: call, Params: params, Result: result, Usage: used, Err: err})
 	return result, serverError(err)
 }
 
@@ -91,30 +96,12 @@ func createApproved(ctx context.Context, r *ledger.Review, next mcp.SamplingHand
 	return next.CreateMessage(inquiry.WithApproved(ctx, r.Sampling, r.Model), r.Sampling)
 }
 
-// newReview returns the question to a person about a sampling request of a round, nil for other
-// requests.
-func (s *servers) newReview(call, key string, request mcp.InputRequest) *run.Question {
-	s.mu.Lock()
-	later := s.reviews[requestID{call, key}]
-	s.mu.Unlock()
-	if later != nil {
-		return &run.Question{Kind: run.QuestionSampling, ServerKey: key, Sampling: later.Params, Model: later.Model}
-	}
-	if params, ok := inquiry.Sampling(&request); ok {
-		return &run.Question{Kind: run.QuestionSampling, ServerKey: key, Sampling: params}
-	}
-	return nil
-}
-
 // sample makes the completions that a person has allowed, once there is room for the call. Each is
 // recorded before the round continues, so that the model is not asked for it again.
 func (t *turn) sample(c *ledger.Call, round *mcp.InputRequired, keys []string) (func() error, error) {
-	if !t.sched.hasRoom() {
-		return nil, nil
-	}
-	j := t.tools.job(c)
-	if j.err != nil {
-		return nil, t.sender.recordGivenUp(c, j)
+	j, err := t.runnable(c)
+	if j == nil {
+		return nil, err
 	}
 	return func() error {
 		for _, key := range keys {

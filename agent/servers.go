@@ -114,7 +114,16 @@ func (s *servers) newQuestion(call string, round *mcp.InputRequired, key string)
 	if params, ok := inquiry.Elicitation(&request); ok {
 		return &run.Question{Kind: questionKind(params), ServerKey: key, Elicit: params}
 	}
-	return s.newReview(call, key, request)
+	s.mu.Lock()
+	later := s.reviews[requestID{call, key}]
+	s.mu.Unlock()
+	if later != nil {
+		return &run.Question{Kind: run.QuestionSampling, ServerKey: key, Sampling: later.Params, Model: later.Model}
+	}
+	if params, ok := inquiry.Sampling(&request); ok {
+		return &run.Question{Kind: run.QuestionSampling, ServerKey: key, Sampling: params}
+	}
+	return nil
 }
 
 // approver returns the function that decides on a call, Options.Person.Approve or the toolset's, and

@@ -30,16 +30,18 @@ type session struct {
 // outcome drives the session and returns its result, which is never nil.
 func (s *session) outcome(ctx context.Context) (*Result, error) {
 	l, err := s.load(ctx)
-	if waiting, ok := errors.AsType[*waitingError](err); ok {
-		return s.result(waiting.state), fmt.Errorf("run agent: %w", err)
+	if err == nil {
+		err = s.runWork(ctx, l, nil, s.drive)
+	} else {
+		l = &loadedRun{state: new(ledger.State)}
+		if waiting, ok := errors.AsType[*waitingError](err); ok {
+			l.state = waiting.state
+		}
 	}
 	if err != nil {
-		return s.result(new(ledger.State)), fmt.Errorf("run agent: %w", err)
+		err = fmt.Errorf("run agent: %w", err)
 	}
-	if err := s.runWork(ctx, l, nil, s.drive); err != nil {
-		return s.result(l.state), fmt.Errorf("run agent: %w", err)
-	}
-	return s.result(l.state), nil
+	return s.result(l.state), err
 }
 
 // result returns the result of a run that the session has driven.
@@ -161,7 +163,7 @@ func (s *session) drive(ctx context.Context, l *loadedRun, out func(Event) error
 }
 
 // start returns the engine of a loaded run. The caller must call end, which writes what is recorded, and
-// waits for handlers and tool calls. out gets the events; nil: nobody wants them.
+// waits for handlers and tool calls, and keeps what a [Result] needs. out gets the events; nil: nobody wants them.
 func (s *session) start(ctx context.Context, l *loadedRun, out func(Event) error) (e *engine, end func()) {
 	rec := &recorder{writer: newWriter(ctx, l.state, l.hold, out), state: l.state}
 	rec.writer.observer = s.agent.recipe.opts.Observer
@@ -171,19 +173,15 @@ func (s *session) start(ctx context.Context, l *loadedRun, out func(Event) error
 		_ = rec.writer.save() // what is lost is in doubt for a later process
 		e.handlers.end()
 		e.workers.end()
-		s.collect(rec.writer)
-	}
-}
-
-// collect stores in the session the parts of a [Result] that the writer has.
-func (s *session) collect(w *writer) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	s.warnings = append(s.warnings, w.warnings...)
-	s.window, s.unfinished = w.window, w.unfinished
-	s.storedStatus = ""
-	if w.hold != nil && w.durable != w.root.Status {
-		s.storedStatus = w.durable
+		w := rec.writer
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		s.warnings = append(s.warnings, w.warnings...)
+		s.window, s.unfinished = e.window, e.unfinished
+		s.storedStatus = ""
+		if w.hold != nil && w.durable != w.root.Status {
+			s.storedStatus = w.durable
+		}
 	}
 }
 

@@ -114,7 +114,9 @@ func delegate(t *turn, c *ledger.Call, sub *subAgent) (func() error, error) {
 	if adapter.ViewFrom(ctx) != "" { // a model makes the calls below
 		ctx = adapter.WithView(ctx, "")
 	}
-	e := t.engine.child(ctx, c.ID, sub)
+	questions := t.questions.child(c.ID, sub)
+	e := newEngine(ctx, questions.agent, questions, t.engine.workers)
+	e.parent, e.drive = t.engine, t.engine.drive
 	e.hold = func() func() { return t.sched.holdClock(c.ID) }
 	if status == "" {
 		if err := e.begin(c, sub); err != nil {
@@ -125,14 +127,6 @@ func delegate(t *turn, c *ledger.Call, sub *subAgent) (func() error, error) {
 		return nil, err
 	}
 	return func() error { return t.runChild(c, e) }, nil
-}
-
-// child returns the engine of the sub-agent that works on a call.
-func (e *engine) child(ctx context.Context, call string, sub *subAgent) *engine {
-	questions := e.questions.child(call, sub)
-	child := newEngine(ctx, questions.agent, questions, e.workers)
-	child.parent, child.drive = e, e.drive
-	return child
 }
 
 // begin begins the run of a sub-agent within the parent's: with its task, after the history if it

@@ -209,7 +209,7 @@ func (t *turn) canAdvance(c *ledger.Call, room bool) bool {
 // current returns a copy of a call as it is now. It returns nil if the call has to wait for room or for
 // another call to its server, or if an earlier step has moved it.
 func (t *turn) current(c *ledger.Call) (copied *ledger.Call) {
-	room := t.sched.hasRoom() && !t.isKnownToWait(c)
+	room := t.sched.hasRoom() && !t.mustWait(c)
 	t.rec.read(func(*ledger.State) {
 		if t.canAdvance(c, room) {
 			copied = t.callSlab.one()
@@ -220,14 +220,9 @@ func (t *turn) current(c *ledger.Call) (copied *ledger.Call) {
 }
 
 // mustWait reports whether a call has to wait for another call to its server: calls that may
-// change something are made one after the other, see [Options.ParallelWrites].
-func (t *turn) mustWait(c *ledger.Call, j *job) bool {
-	return t.sched.isLaneTaken(c.Server) && t.isOrdered(j)
-}
-
-// isKnownToWait is mustWait for a call that may have no job yet: then it returns false. It reads only
-// constant fields of the call.
-func (t *turn) isKnownToWait(c *ledger.Call) bool {
+// change something are made one after the other, see [Options.ParallelWrites]. It is false for a call without a job,
+// and reads only constant fields of the call.
+func (t *turn) mustWait(c *ledger.Call) bool {
 	if !t.sched.isLaneTaken(c.Server) {
 		return false
 	}
@@ -284,7 +279,7 @@ var steps = map[ledger.CallAt]step{
 	ledger.CallInDoubt:  applyDoubtReply,
 	ledger.CallAtSignIn: resumeAfterSignIn,
 	ledger.CallInRound:  continueRound,
-	ledger.CallTasked:   awaitTask,
+	ledger.CallTasked:   (*turn).send,
 	ledger.CallParked:   unpark,
 }
 
@@ -293,7 +288,7 @@ func beginCall(t *turn, c *ledger.Call) (func() error, error) {
 	if sub := t.agent.subAgent(c); sub != nil {
 		return delegate(t, c, sub)
 	}
-	return sendReady(t, c)
+	return t.send(c)
 }
 
 // scope is the lifetime of a turn's calls. Its context ends with their first error, which may

@@ -21,9 +21,7 @@ type writer struct {
 
 	mu      sync.Mutex // guards the following fields and the state
 	root    *ledger.State
-	records []ledger.Entry
-	size    int   // bytes of results in the records since the last cut
-	cuts    []cut // places in records
+	batches []batch // the records that are not yet written
 	events  []Event
 	spare   []Event    // an empty slice to reuse
 	writing bool       // a goroutine is writing earlier records
@@ -34,10 +32,7 @@ type writer struct {
 	retryAt uint64     // the record from which a snapshot is made again, after one was too large
 	durable run.Status // status of the run in the store
 
-	// For the result:
-	warnings   []*Warning // those that were emitted, at most as many as a result has
-	window     *WindowUse // use of the window in the last model call of the root run
-	unfinished string     // text of a reply to the root run that was broken off
+	warnings []*Warning // those that were emitted, at most as many as a result has
 
 	reservedCalls int           // current model calls with a reservation
 	callEnded     chan struct{} // closed when one of them ends
@@ -63,26 +58,33 @@ func (w *writer) addLocked(r ledger.Entry, events []Event) error {
 	if err := ledger.Apply(w.root, r); err != nil {
 		return err
 	}
-	if w.hold != nil {
-		w.records = append(w.records, r)
-		w.size += resultSize(r.Change)
-		if w.size > maxCommit {
-			w.cuts = append(w.cuts, cut{len(w.records), ledger.HeadOf(w.root)})
-			w.size = 0
-		}
-	}
 	w.events = append(w.events, events...)
+	if w.hold == nil {
+		return nil
+	}
+	if n := len(w.batches); n == 0 || w.batches[n-1].size > maxCommit {
+		w.batches = append(w.batches, batch{})
+	}
+	last := &w.batches[len(w.batches)-1]
+	last.records = append(last.records, r)
+	if o, ok := ledger.Innermost(r.Change).(*ledger.Outcome); ok {
+		last.size += partSize(&o.Result)
+	}
+	if last.size > maxCommit {
+		last.head = ledger.HeadOf(w.root)
+	}
 	return nil
 }
 
-// cut is a place in the next records: those before it are a separate write.
-type cut struct {
-	at   int      // number of the records before it
-	head run.Head // head after those records
+// batch is the records of one write.
+type batch struct {
+	records []ledger.Entry
+	size    int      // bytes of the results in them
+	head    run.Head // after them
 }
 
-// maxCommit bounds the results of calls in one write, unless a single one is larger: stores
-// bound what they write at once.
+// maxCommit is how many bytes of results make a write, which then has no further records: stores bound what they write
+// at once.
 const maxCommit = 16 << 20
 
 // commit returns when all records are durable and their events were emitted, or with the error that
@@ -98,7 +100,8 @@ func (w *writer) commit() error {
 		}
 		w.writeLocked()
 	}
-	if w.err == nil && w.hold != nil && w.mustSnapshotLocked() {
+	mayWrite := w.err == nil && w.hold != nil && !w.writing
+	if mayWrite && w.root.Seq >= w.retryAt && ledger.SnapshotDue(w.root) {
 		w.snapshotLocked()
 	}
 	return w.err
@@ -110,20 +113,26 @@ func (w *writer) isDoneLocked(seq uint64) bool {
 	return w.done >= seq && (w.writing || len(w.events) == 0)
 }
 
-func (w *writer) mustSnapshotLocked() bool {
-	return !w.writing && w.root.Seq >= w.retryAt && ledger.SnapshotDue(w.root)
-}
-
 // writeLocked writes what was recorded, and emits its events. Meanwhile it unlocks the writer. It sets
 // w.err if that fails.
 func (w *writer) writeLocked() {
-	queued := w.takeRecordsLocked()
+	queued := w.takeBatchesLocked()
 	seq := w.root.Seq
 	events := w.events
 	w.events, w.spare = w.spare, nil
 	w.writing = true
 	w.mu.Unlock()
-	err := guard("the store", func() error { return w.put(queued, events) })
+	err := guard("the store", func() error {
+		if err := w.appendAll(queued); err != nil {
+			return err
+		}
+		for _, e := range events {
+			if err := w.emit(e); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 	clear(events)
 	w.mu.Lock()
 	w.spare = events[:0]
@@ -135,54 +144,28 @@ func (w *writer) writeLocked() {
 	w.wrote.Broadcast()
 }
 
-// takeRecordsLocked returns the records that are not yet written, and leaves none.
-func (w *writer) takeRecordsLocked() (b batch) {
-	if len(w.records) > 0 {
-		b = batch{w.records, w.cuts, ledger.HeadOf(w.root)}
+// takeBatchesLocked returns the records that are not yet written, and leaves none.
+func (w *writer) takeBatchesLocked() []batch {
+	all := w.batches
+	w.batches = nil
+	if n := len(all); n > 0 {
+		all[n-1].head = ledger.HeadOf(w.root)
 	}
-	w.records, w.cuts, w.size = nil, nil, 0
-	return b
+	return all
 }
 
-// batch is the records of one commit.
-type batch struct {
-	records []ledger.Entry
-	cuts    []cut
-	head    run.Head // after all records
-}
-
-// put makes records durable, and emits their events.
-func (w *writer) put(b batch, events []Event) error {
-	if err := w.appendAll(b); err != nil {
-		return err
-	}
-	for _, e := range events {
-		if err := w.emit(e); err != nil {
+// appendAll makes records durable.
+func (w *writer) appendAll(batches []batch) error {
+	for _, b := range batches {
+		records, err := ledger.Encode(b.records...)
+		if err != nil {
+			return w.markRefused(err)
+		}
+		if err := w.appendRecords(b.head, records); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// appendAll makes records durable, in one write for each cut.
-func (w *writer) appendAll(b batch) error {
-	records, err := ledger.Encode(b.records...)
-	if err != nil {
-		return w.markRefused(err)
-	}
-	done := 0
-	for _, c := range b.cuts {
-		if c.at < len(records) {
-			if err := w.appendRecords(c.head, records[done:c.at]); err != nil {
-				return err
-			}
-			done = c.at
-		}
-	}
-	if done == len(records) {
-		return nil
-	}
-	return w.appendRecords(b.head, records[done:])
 }
 
 // appendRecords makes records durable. If the context of the run has ended, or ends meanwhile, the
@@ -253,7 +236,7 @@ func (w *writer) save() error {
 	for w.writing {
 		w.wrote.Wait()
 	}
-	last := w.takeRecordsLocked()
+	last := w.takeBatchesLocked()
 	refused := w.refused
 	w.mu.Unlock()
 	if w.hold == nil || refused {
@@ -301,14 +284,6 @@ func outlive(ctx context.Context) (context.Context, context.CancelFunc) {
 		stop()
 		cancel(nil)
 	}
-}
-
-// resultSize estimates the bytes of the result in a change, 0 for other changes.
-func resultSize(c ledger.Change) int {
-	if o, ok := ledger.Innermost(c).(*ledger.Outcome); ok {
-		return partSize(&o.Result)
-	}
-	return 0
 }
 
 // partSize estimates the bytes of a part.

@@ -40,7 +40,10 @@ func ToLLMS(rules Rules, system string, messages []run.Message) []llms.MessageCo
 	}
 	e.addText(llms.ChatMessageTypeSystem, texts)
 	for len(messages) > 0 {
-		n := leadingResults(messages)
+		n := 0
+		for n < len(messages) && messages[n].Role == run.RoleTool {
+			n++
+		}
 		if n > 0 {
 			e.addTurn(messages[:n])
 		} else {
@@ -50,14 +53,6 @@ func ToLLMS(rules Rules, system string, messages []run.Message) []llms.MessageCo
 		messages = messages[n:]
 	}
 	return e.out
-}
-
-// leadingResults returns how many messages with results are at the beginning.
-func leadingResults(messages []run.Message) (n int) {
-	for n < len(messages) && messages[n].Role == run.RoleTool {
-		n++
-	}
-	return n
 }
 
 // encoder converts a history.
