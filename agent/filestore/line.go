@@ -12,9 +12,9 @@ import (
 	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // line is one change of a run, and the head after it.
@@ -81,7 +81,7 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// encode returns the text of a line with its line break. It computes t.head.
+// encode returns the text of a line with its line break. It ignores t.head.
 func encode(l *line, t trailer) ([]byte, error) {
 	b := fmt.Appendf(nil, `{"v":%d`, version)
 	b, err := encodeList(b, "records", l.Records)
@@ -91,17 +91,16 @@ func encode(l *line, t trailer) ([]byte, error) {
 	if b, err = encodeList(b, "answers", l.Replies); err != nil {
 		return nil, err
 	}
-	before := len(b)
 	l.Head.Lasts = int64(l.Head.TTL)
-	if b, err = appendMember(b, "head", l.Head); err != nil {
+	head, err := json.Marshal(l.Head)
+	if err != nil {
 		return nil, err
 	}
-	t.head = int64(len(b) - before - len(`,"head":`))
 	flag := '-'
 	if t.sync {
 		flag = 's'
 	}
-	b = fmt.Appendf(b, trailerFormat, t.at, t.head, t.synced, flag)
+	b = fmt.Appendf(b, `,"head":%s`+trailerFormat, head, t.at, len(head), t.synced, flag)
 	b = fmt.Appendf(b, sumFormat, crc32.Checksum(b, castagnoli))
 	return append(b, '\n'), nil
 }
@@ -128,14 +127,6 @@ func encodeList[T json.Marshaler](b []byte, name string, values []T) ([]byte, er
 		b = append(b, ']')
 	}
 	return b, nil
-}
-
-func appendMember(b []byte, name string, v any) ([]byte, error) {
-	data, err := json.Marshal(v)
-	if err != nil {
-		return nil, err
-	}
-	return append(fmt.Appendf(b, `,"%s":`, name), data...), nil
 }
 
 // checkedTrailer returns the trailer of a line, which has no line break. complete is true if the
@@ -177,14 +168,11 @@ func parseNumber(text []byte) int64 {
 	return n
 }
 
-// anyJSON allows what the JSON of peers may have, which records and heads keep as it is.
-var anyJSON = jsonv2.JoinOptions(jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
-
 // headOf returns the head of a line that is complete, see [checkedTrailer].
 func headOf(raw []byte) (h head, err error) {
 	t, _ := trailerOf(raw)
 	stop := int64(len(raw) - trailerSize)
-	err = jsonv2.Unmarshal(raw[stop-t.head:stop], &h, anyJSON)
+	err = jsonv2.Unmarshal(raw[stop-t.head:stop], &h, ledger.AnyJSON)
 	h.TTL = time.Duration(h.Lasts)
 	return h, err
 }
@@ -192,7 +180,7 @@ func headOf(raw []byte) (h head, err error) {
 // decode parses a line. The error says so if the line is of a later version of the format.
 func decode(raw []byte) (*line, error) {
 	var l line
-	err := jsonv2.Unmarshal(raw, &l, anyJSON) // has read the version, the first member, before it fails
+	err := jsonv2.Unmarshal(raw, &l, ledger.AnyJSON) // has read the version, the first member, before it fails
 	if l.V > version {
 		return nil, fmt.Errorf("version %d, and this program reads versions up to %d", l.V, version)
 	}

@@ -25,7 +25,10 @@ import (
 func (s *directory) List(ctx context.Context, q record.Query) iter.Seq2[run.Head, error] {
 	return func(yield func(run.Head, error) bool) {
 		l := listing{store: s, q: q, seen: map[string]bool{}}
-		err := l.read(ctx)
+		if err := l.read(ctx); err != nil {
+			yield(run.Head{}, fmt.Errorf("list runs: %w", err))
+			return
+		}
 		heads, damaged := l.page()
 		for _, h := range heads {
 			if !yield(h, nil) {
@@ -36,9 +39,6 @@ func (s *directory) List(ctx context.Context, q record.Query) iter.Seq2[run.Head
 			if !yield(run.Head{Key: d.key}, d.err) {
 				return
 			}
-		}
-		if err != nil {
-			yield(run.Head{}, fmt.Errorf("list runs: %w", err))
 		}
 	}
 }
@@ -57,12 +57,7 @@ type damage struct {
 	err error
 }
 
-func (l *listing) read(ctx context.Context) (err error) {
-	defer func() {
-		if err != nil {
-			l.heads, l.damaged = nil, nil
-		}
-	}()
+func (l *listing) read(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}

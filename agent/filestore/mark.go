@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 // mark is an empty file by which lists find a run without opening the files of all others. A
@@ -62,16 +62,8 @@ func marksOf(h run.Head) (marks []mark) {
 	return marks
 }
 
-// nanos returns a time as in a mark, in the range from 1970 to the latest possible time.
-func nanos(t time.Time) int64 {
-	if t.Year() > maxYear {
-		return math.MaxInt64
-	}
-	return max(0, t.UnixNano())
-}
-
-// maxYear is a year that nanoseconds since 1970 can represent: they end in 2262.
-const maxYear = 2200
+// nanos returns a time as in a mark, 0 for one before 1970.
+func nanos(t time.Time) int64 { return max(0, ledger.Nanos(t)) }
 
 // A shelf has a directory for each 68 minutes, in it one for each 16 seconds, and in these the marks.
 const (

@@ -23,18 +23,14 @@ type tip struct {
 // from the beginning of data. It matches [record.ErrCorrupt] if a line is damaged in another way,
 // and is otherwise an error of visit or of the last head. After an error the tip is that of the lines
 // before, if there are any: it has the key of the run.
-func scan(data []byte, at int64, visit func(raw []byte) error) (tip, error) {
-	t, last, err := scanLines(data, at, visit)
-	if last == nil {
-		return t, err
-	}
-	head, headErr := headOf(last)
-	t.head = head
-	return t, cmp.Or(err, headErr)
-}
-
-// scanLines is scan without the head of the tip. It returns the last complete line, nil if there is none.
-func scanLines(data []byte, at int64, visit func(raw []byte) error) (t tip, last []byte, err error) {
+func scan(data []byte, at int64, visit func(raw []byte) error) (t tip, err error) {
+	var last []byte // the last complete line
+	defer func() {
+		if last != nil {
+			h, headErr := headOf(last)
+			t.head, err = h, cmp.Or(err, headErr)
+		}
+	}()
 	t = tip{end: at, synced: at}
 	for n := 1; len(data) > 0; n++ {
 		raw, after, ended := bytes.Cut(data, []byte{'\n'})
@@ -44,10 +40,10 @@ func scanLines(data []byte, at int64, visit func(raw []byte) error) (t tip, last
 			if !t.torn {
 				err = fmt.Errorf("line %d: %w", n, record.ErrCorrupt)
 			}
-			return t, last, err
+			return t, err
 		}
 		if err := visit(raw); err != nil {
-			return t, last, fmt.Errorf("line %d: %w", n, err)
+			return t, fmt.Errorf("line %d: %w", n, err)
 		}
 		last, data = raw, after
 		t.bare = !ended
@@ -57,7 +53,7 @@ func scanLines(data []byte, at int64, visit func(raw []byte) error) (t tip, last
 			t.synced = t.end
 		}
 	}
-	return t, last, nil
+	return t, nil
 }
 
 const sector = 512 // bytes that a disk writes atomically

@@ -92,9 +92,7 @@ func (s *database) renew(ctx context.Context, leases []record.Lease, ttl time.Du
 		return err
 	}
 	if s.d.remote {
-		err = attempt(ctx, func() error {
-			return s.retry(ctx, func() error { return s.transact(ctx, true, change) })
-		})
+		err = s.attempt(ctx, func() error { return s.transact(ctx, true, change) })
 	} else {
 		err = s.writeLeases(ctx, change)
 	}

@@ -27,7 +27,7 @@ func (s *database) List(ctx context.Context, q record.Query) iter.Seq2[run.Head,
 	return func(yield func(run.Head, error) bool) {
 		var last *row
 		if q.After != nil && q.DueAt.IsZero() {
-			last = &row{head: *q.After, updated: nanos(q.After.Updated)}
+			last = &row{head: *q.After, updated: ledger.Nanos(q.After.Updated)}
 		}
 		remaining := q.Limit
 		if remaining <= 0 { // no limit
@@ -227,12 +227,12 @@ func conditions(q record.Query, last *row) *selection {
 		s.add("status = ?", string(q.Status))
 	}
 	if !q.ChangedBefore.IsZero() {
-		s.add(updatedColumn(q)+" < ?", nanos(q.ChangedBefore))
+		s.add(updatedColumn(q)+" < ?", ledger.Nanos(q.ChangedBefore))
 	}
 	if !q.DueAt.IsZero() {
 		// Not held by a lease, see [run.Head.HeldAt], and due at some time.
 		s.add(fmt.Sprintf("due <= ? AND (held <= ? OR ttl > 0 AND held - ttl > ?) AND due < %d", int64(dueNever)),
-			nanos(q.DueAt), nanos(q.DueAt), nanos(q.DueAt.Add(maxLead)))
+			ledger.Nanos(q.DueAt), ledger.Nanos(q.DueAt), ledger.Nanos(q.DueAt.Add(maxLead)))
 	}
 	if last != nil {
 		term, values := orderOf(q).after(last)

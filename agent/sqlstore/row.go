@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
@@ -32,32 +31,15 @@ func due(h run.Head) int64 {
 	case h.Wake.IsZero():
 		return dueNever
 	}
-	return nanos(h.Wake)
+	return ledger.Nanos(h.Wake)
 }
-
-// nanos returns a time as a column. A time out of range becomes the earliest or the latest.
-func nanos(t time.Time) int64 {
-	switch year := t.Year(); {
-	case year < minYear:
-		return math.MinInt64
-	case year > maxYear:
-		return math.MaxInt64
-	}
-	return t.UnixNano()
-}
-
-// Years that nanoseconds since 1970 can represent: their range is 1677 to 2262.
-const (
-	minYear = 1700
-	maxYear = 2200
-)
 
 // until returns the end of a lease as a column, 0 if there is none.
 func until(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
 	}
-	return nanos(t)
+	return ledger.Nanos(t)
 }
 
 // columnsOf returns a key as the columns tenant and id. An invalid key, which a database may refuse,
@@ -69,15 +51,11 @@ func columnsOf(key run.Key) []any {
 	return []any{key.Tenant, key.ID}
 }
 
-// anyJSON allows names that are not UTF-8, as other stores do, and what the JSON of peers may have,
-// which questions keep as it is.
-var anyJSON = json.JoinOptions(jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
-
 // encodeHead returns the part of a head that the agent writes, with its checksum. The part of
 // the store has columns.
 func encodeHead(h run.Head) ([]byte, error) {
 	h.Epoch, h.HeldUntil, h.TTL, h.ReplyCount = 0, time.Time{}, 0, 0
-	data, err := json.Marshal(h, anyJSON)
+	data, err := json.Marshal(h, ledger.AnyJSON)
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +93,7 @@ func (c *storedHead) decode(key run.Key) (h run.Head, err error) {
 	if err := checkHead(c.data); err != nil {
 		return h, fmt.Errorf("read the head of run %q: %w", key.ID, err)
 	}
-	if err := json.Unmarshal(c.data, &h, anyJSON); err != nil {
+	if err := json.Unmarshal(c.data, &h, ledger.AnyJSON); err != nil {
 		return h, fmt.Errorf("read the head of run %q: %w: %w", key.ID, record.ErrCorrupt, err)
 	}
 	if h.Key != key {

@@ -103,13 +103,8 @@ func (s *database) migrate(ctx context.Context) error {
 			return err
 		}
 	}
-	return s.direct(ctx, func(ctx context.Context, t *tx) error {
-		if s.d.alone != "" {
-			if _, err := t.exec(ctx, s.d.alone); err != nil {
-				return err
-			}
-		}
-		return t.migrate(ctx)
+	return s.attempt(ctx, func() error {
+		return s.once(ctx, false, func(ctx context.Context, t *tx) error { return t.migrate(ctx) })
 	})
 }
 
@@ -126,8 +121,12 @@ func (s *database) makeSchema(ctx context.Context) error {
 
 // migrate creates the tables, or makes the changes since the version that they have.
 func (t *tx) migrate(ctx context.Context) error {
-	if _, err := t.exec(ctx, createSchema); err != nil {
-		return err
+	for _, text := range []string{t.d.alone, createSchema} {
+		if text != "" {
+			if _, err := t.exec(ctx, text); err != nil {
+				return err
+			}
+		}
 	}
 	have := 0
 	switch err := one(ctx, t, version, nil, &have); {

@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/internal/backoff"
 )
 
 // Store is a [record.Store] in a database.
@@ -109,21 +111,31 @@ func (s *database) write(ctx context.Context, c change) error { return s.writeAs
 func (s *database) writeLeases(ctx context.Context, c change) error { return s.writeAs(ctx, true, c) }
 
 func (s *database) writeAs(ctx context.Context, leasesOnly bool, c change) error {
-	return attempt(ctx, func() error {
+	return s.attempt(ctx, func() error {
 		if s.d.remote {
-			return s.direct(ctx, c)
+			return s.once(ctx, leasesOnly, c)
 		}
 		return s.group.do(ctx, leasesOnly, c)
 	})
 }
 
-// attempt calls write unless the context has ended. It returns a refusal as the error that was
-// refused, and an error of a driver with the context's error if the context has ended meanwhile.
-func attempt(ctx context.Context, write func() error) error {
+// maxTries is how often to try a transaction that conflicts with others.
+const maxTries = 8
+
+// attempt calls write unless the context has ended, and again if its transaction conflicts with another one. It
+// returns a refusal as the error that was refused, and an error of a driver with the context's error if the context has
+// ended meanwhile.
+func (s *database) attempt(ctx context.Context, write func() error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	err := write()
+	policy := backoff.Policy{First: 5 * time.Millisecond, Max: 200 * time.Millisecond}
+	err := backoff.Loop(ctx, policy, write, func(f *backoff.Failure) error {
+		if !s.d.isRetryable(f.Err) || f.Count+1 == maxTries {
+			return f.Err
+		}
+		return nil
+	})
 	if r, ok := errors.AsType[*refusal](err); ok {
 		return r.err
 	}

@@ -7,13 +7,9 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/internal/subject"
-	"github.com/mcpchain/mcpchain/internal/backoff"
 )
 
-const (
-	maxTries     = 8               // how often to try a transaction that conflicts with others
-	rollbackTime = 5 * time.Second // to roll back a transaction that failed
-)
+const rollbackTime = 5 * time.Second // to roll back a transaction that failed
 
 // change is a part of a transaction. If the error is a [refusal], it has changed nothing and
 // the transaction continues.
@@ -160,22 +156,6 @@ func (t *tx) prepare(ctx context.Context, text string) (stmt *sql.Stmt, err erro
 		}
 	}
 	return stmt, err
-}
-
-// direct makes a change in a transaction of its own, and tries again if it conflicts with another one.
-func (s *database) direct(ctx context.Context, c change) error {
-	return s.retry(ctx, func() error { return s.once(ctx, false, c) })
-}
-
-// retry repeats transact while its transaction conflicts with another one.
-func (s *database) retry(ctx context.Context, transact func() error) error {
-	policy := backoff.Policy{First: 5 * time.Millisecond, Max: 200 * time.Millisecond}
-	return backoff.Loop(ctx, policy, transact, func(f *backoff.Failure) error {
-		if !s.d.isRetryable(f.Err) || f.Count+1 == maxTries {
-			return f.Err
-		}
-		return nil
-	})
 }
 
 // once makes a change in a transaction of its own, in its turn.

@@ -52,6 +52,9 @@ var format = newFormat(
 	},
 )
 
+// AnyJSON allows what the JSON of peers may have, which records and heads keep as it is, and names that are not UTF-8.
+var AnyJSON = jsonv2.JoinOptions(jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
+
 type coder struct {
 	marshal   *jsonv2.Marshalers
 	unmarshal *jsonv2.Unmarshalers // nil: by UnmarshalJSON
@@ -74,8 +77,7 @@ func newFormat(coders ...coder) jsonv2.Options {
 		unmarshal = append(unmarshal, c.unmarshal)
 	}
 	return jsonv2.JoinOptions(
-		jsonv2.Deterministic(true), jsonv1.FormatDurationAsNano(true),
-		jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true),
+		jsonv2.Deterministic(true), jsonv1.FormatDurationAsNano(true), AnyJSON,
 		jsonv2.WithMarshalers(jsonv2.JoinMarshalers(marshal...)),
 		jsonv2.WithUnmarshalers(jsonv2.JoinUnmarshalers(unmarshal...)),
 	)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -32,6 +33,17 @@ func AwaitEpoch(epoch uint64, clock func() (time.Time, error)) error {
 		time.Sleep(time.Millisecond)
 	}
 	return nil
+}
+
+// Nanos returns a time in nanoseconds since 1970. A time before 1700 or after 2200 becomes the earliest or the latest.
+func Nanos(t time.Time) int64 {
+	switch year := t.Year(); {
+	case year < 1700: // the range is 1677 to 2262
+		return math.MinInt64
+	case year > 2200:
+		return math.MaxInt64
+	}
+	return t.UnixNano()
 }
 
 // HeadOrder returns the order of runs in a list of a store: the latest change first or, if the list is of due
