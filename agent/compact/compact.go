@@ -85,10 +85,7 @@ const (
 )
 
 func (o *Options) withDefaults() Options {
-	var c Options
-	if o != nil {
-		c = *o
-	}
+	c := *cmp.Or(o, new(Options))
 	if c.Window <= 0 {
 		c.Window = defaultWindow
 	}

@@ -1,6 +1,7 @@
 package compact
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/mcpchain/mcpchain/agent/internal/returned"
@@ -34,10 +35,7 @@ type plan struct {
 // newPlan returns a plan for a history that is too long, without its decisions, and nil for one that
 // is short enough.
 func newPlan(messages []run.Message, b Budget, o Options) *plan {
-	window := o.Window
-	if b.Window > 0 {
-		window = b.Window
-	}
+	window := cmp.Or(max(b.Window, 0), o.Window)
 	p := &plan{Options: o, messages: messages}
 	p.start, p.target = int64(startShare*float64(window)), int64(targetShare*float64(window))
 	if 0 < b.Tokens && b.Tokens <= p.start {

@@ -33,6 +33,7 @@
 package otelagent
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync/atomic"
@@ -77,10 +78,7 @@ type telemetry struct {
 // New returns an observer for any number of agents. The error says which instruments could not be
 // created.
 func New(opts *Options) (agent.Observer, error) {
-	var o Options
-	if opts != nil {
-		o = *opts
-	}
+	o := *cmp.Or(opts, new(Options))
 	if o.TracerProvider == nil {
 		o.TracerProvider = otel.GetTracerProvider()
 	}
@@ -114,11 +112,8 @@ type key struct{}
 // currentInvocation returns the invocation that the work belongs to. Outside a run it is one whose
 // totals nobody reads.
 func currentInvocation(ctx context.Context) *invocation {
-	i, ok := ctx.Value(key{}).(*invocation)
-	if !ok {
-		return new(invocation)
-	}
-	return i
+	i, _ := ctx.Value(key{}).(*invocation)
+	return cmp.Or(i, new(invocation))
 }
 
 // Appended implements [agent.Observer]. It records how long the store took, even if it

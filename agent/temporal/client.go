@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"time"
 
 	"go.temporal.io/api/enums/v1"
@@ -43,10 +44,7 @@ type Client struct {
 
 // NewClient returns a client for the runs of a store, which the workers share.
 func NewClient(service client.Client, store record.Store, opts *ClientOptions) *Client {
-	c := &Client{service: service, store: store}
-	if opts != nil {
-		c.opts = *opts
-	}
+	c := &Client{service: service, store: store, opts: *cmp.Or(opts, new(ClientOptions))}
 	c.opts.Queue = cmp.Or(c.opts.Queue, defaultQueue)
 	return c
 }
@@ -61,8 +59,12 @@ func WorkflowID(key run.Key) string {
 	if len(id) <= maxWorkflowID {
 		return id
 	}
-	sum := sha256.Sum256([]byte(id))
-	return "#" + hex.EncodeToString(sum[:]) // no escaped id has this sign
+	return "#" + hashOf([]byte(id)) // no escaped id has this sign
+}
+
+func hashOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
 }
 
 // maxWorkflowID is the longest id that Temporal accepts by default, in bytes.
@@ -100,10 +102,10 @@ func (c *Client) Start(ctx context.Context, a *agent.Agent, in []run.Message, op
 //	}
 func (c *Client) Drive(ctx context.Context, key run.Key) error {
 	log, err := c.store.LoadCurrent(ctx, key)
-	if err != nil {
-		return fmt.Errorf("drive run %q: %w", key.ID, err)
+	if err == nil {
+		err = c.drive(ctx, target{key.Tenant, key.ID, log.Head.Agent})
 	}
-	if err := c.drive(ctx, target{key.Tenant, key.ID, log.Head.Agent}); err != nil {
+	if err != nil {
 		return fmt.Errorf("drive run %q: %w", key.ID, err)
 	}
 	return nil
@@ -152,8 +154,7 @@ func fairnessKey(tenant string) string {
 	if len(tenant) <= maxFairnessKey {
 		return tenant
 	}
-	sum := sha256.Sum256([]byte(tenant))
-	return hex.EncodeToString(sum[:])
+	return hashOf([]byte(tenant))
 }
 
 // Reply replies to questions of a run, which then continues. Replies are checked against their
@@ -210,14 +211,12 @@ func (c *Client) update(ctx context.Context, key run.Key, replies []run.Reply) e
 // updateID returns the same id for equal replies, whatever their times, so that Temporal recognizes
 // an update that is sent again.
 func updateID(replies []run.Reply) (string, error) {
-	undated := make([]run.Reply, len(replies))
-	for i, r := range replies {
-		r.At = time.Time{}
-		undated[i] = r
+	undated := slices.Clone(replies)
+	for i := range undated {
+		undated[i].At = time.Time{}
 	}
 	data, err := json.Marshal(undated)
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:]), err
+	return hashOf(data), err
 }
 
 // Result waits until a run has ended, and returns its result from the store, also if Temporal no longer

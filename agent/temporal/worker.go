@@ -58,10 +58,7 @@ const (
 
 // withDefaults returns a copy of the options with their defaults. It refuses negative numbers.
 func (o *WorkerOptions) withDefaults() (WorkerOptions, error) {
-	var out WorkerOptions
-	if o != nil {
-		out = *o
-	}
+	out := *cmp.Or(o, new(WorkerOptions))
 	if out.Steps < 0 || out.Grace < 0 || out.TenantSteps < 0 {
 		return out, errors.New("options: a number is negative; give 0 for the default")
 	}

@@ -101,7 +101,8 @@ func (w *workflows) run(ctx workflow.Context, j job) (outcome, error) {
 		// The next execution would not know that this one was cancelled.
 		if isLast && d.awaitHandlers(ctx) == nil && ctx.Err() == nil {
 			d.drain()
-			return outcome{}, workflow.NewContinueAsNewError(ctx, runWorkflow, d.successor())
+			d.job.Steps = d.state.Steps
+			return outcome{}, workflow.NewContinueAsNewError(ctx, runWorkflow, d.job)
 		}
 		if ctx.Err() != nil {
 			return d.cancel(ctx)
@@ -188,12 +189,6 @@ func (d *driver) awaitHandlers(ctx workflow.Context) error {
 func (d *driver) drain() {
 	for d.wake.ReceiveAsync(nil) {
 	}
-}
-
-func (d *driver) successor() job {
-	j := d.job
-	j.Steps = d.state.Steps
-	return j
 }
 
 // cancel cancels the run unless it has ended.
