@@ -139,8 +139,7 @@ func (o *options) servers(
 	var file *setup.File
 	places := setup.Places{Project: "mcp.json", User: cli.Place("mcp.json"), Trust: place("trusted")}
 	switch {
-	case o.config == cli.NoServers:
-		servers = &talk.Servers{}
+	case o.config == cli.NoServers: // there is no file
 	case o.demo || o.config == "" && o.model.Model.Name == "":
 		if path := places.Candidate(); path != "" && !o.demo {
 			ui.Note(screen.Faint, "servers: the demo server only, as there is no model of yours. "+
@@ -153,7 +152,8 @@ func (o *options) servers(
 		file = &setup.File{Path: o.config}
 	}
 	if err == nil && servers == nil {
-		servers, err = readServers(ctx, file, ui)
+		entries, readErr := file.Read(ctx, ui)
+		servers, err = talk.NewServers(entries), readErr
 	}
 	if err != nil {
 		return nil, nil, err
@@ -175,16 +175,4 @@ func (o *options) servers(
 		return nil, nil, wrong(err.Error())
 	}
 	return servers, given, nil
-}
-
-// readServers reads the servers of a file, which may be nil.
-func readServers(ctx context.Context, file *setup.File, ui screen.Screen) (*talk.Servers, error) {
-	if file == nil {
-		return &talk.Servers{}, nil
-	}
-	cfg, err := file.Read(ctx, ui)
-	if err != nil {
-		return nil, err
-	}
-	return talk.NewServers(cfg), nil
 }

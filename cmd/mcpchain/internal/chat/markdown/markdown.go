@@ -281,13 +281,7 @@ func trimBlanks(drawn string) string {
 			lines[i] = ""
 		}
 	}
-	for len(lines) > 0 && lines[0] == "" {
-		lines = lines[1:]
-	}
-	for len(lines) > 0 && lines[len(lines)-1] == "" {
-		lines = lines[:len(lines)-1]
-	}
-	return strings.Join(lines, "\n")
+	return strings.Trim(strings.Join(lines, "\n"), "\n")
 }
 
 // style returns a style with the terminal's own colours, which fit light and dark terminals.

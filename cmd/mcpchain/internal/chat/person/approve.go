@@ -67,7 +67,8 @@ func (p *Person) approvalChoice(a *approval.Request) *screen.Choice {
 	if changes == nil || string(others) != "{}" {
 		text = formatArguments(others)
 	}
-	if p.hasChanged(a) {
+	before, known := p.tools.Load(toolKey{a.Server, a.Definition.Name})
+	if known && before != adapter.Fingerprint(a.Definition) {
 		heading = fmt.Sprintf("The server %s has changed %s since you always allowed it. %s", a.Server, tool, again)
 		text += "\n  The server says of it:\n" + describe(a.Definition)
 	}
@@ -118,7 +119,7 @@ func (p *Person) decide(
 	case 'e':
 		return p.edit(ctx, a, draft)
 	case 'a':
-		p.rememberAllowed(a)
+		p.tools.Store(toolKey{a.Server, a.Definition.Name}, adapter.Fingerprint(a.Definition))
 		return approval.Decision{Allow: true, Remember: approval.ScopeTool}, true, nil
 	case 's':
 		return approval.Decision{Allow: true, Remember: approval.ScopeServer}, true, nil
@@ -139,17 +140,12 @@ func formatArguments(raw []byte) string {
 		return hosttext.Block(hosttext.JSONLine(string(raw)), screen.MaxShown)
 	}
 	var b strings.Builder
-	d := json.NewDecoder(bytes.NewReader(raw))
-	_, _ = d.Token() // the brace
+	d := json.NewDecoder(bytes.NewReader(raw)) // has no errors: it is an object
+	_, _ = d.Token()                           // the brace
 	for d.More() {
-		name, err := d.Token()
-		if err != nil {
-			break
-		}
+		name, _ := d.Token()
 		var value json.RawMessage
-		if d.Decode(&value) != nil {
-			break
-		}
+		_ = d.Decode(&value)
 		fmt.Fprintf(&b, "  %s:%s\n", hosttext.Quote(fmt.Sprint(name)), formatArgument(value))
 	}
 	return strings.TrimSuffix(b.String(), "\n")
@@ -187,34 +183,20 @@ func Claims(t *mcp.Tool) (claims []string) {
 	if t.Annotations == nil {
 		return nil
 	}
-	if r := t.Annotations.ReadOnlyHint; r != nil && *r {
-		claims = append(claims, "the tool changes nothing")
-	}
-	if d := t.Annotations.DestructiveHint; d != nil && *d {
-		claims = append(claims, "the tool may destroy something")
-	}
-	if i := t.Annotations.IdempotentHint; i != nil && *i {
-		claims = append(claims, "a second call with the same arguments changes nothing more")
-	}
-	if o := t.Annotations.OpenWorldHint; o != nil && *o {
-		claims = append(claims, "the tool reaches the world outside")
+	for _, c := range []struct {
+		hint  *bool
+		claim string
+	}{
+		{t.Annotations.ReadOnlyHint, "the tool changes nothing"},
+		{t.Annotations.DestructiveHint, "the tool may destroy something"},
+		{t.Annotations.IdempotentHint, "a second call with the same arguments changes nothing more"},
+		{t.Annotations.OpenWorldHint, "the tool reaches the world outside"},
+	} {
+		if c.hint != nil && *c.hint {
+			claims = append(claims, c.claim)
+		}
 	}
 	return claims
-}
-
-// rememberAllowed remembers a definition that is always allowed, to tell the person if it changes.
-func (p *Person) rememberAllowed(a *approval.Request) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.tools[toolKey{a.Server, a.Definition.Name}] = adapter.Fingerprint(a.Definition)
-}
-
-// hasChanged reports whether another definition of the tool was always allowed.
-func (p *Person) hasChanged(a *approval.Request) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	before, known := p.tools[toolKey{a.Server, a.Definition.Name}]
-	return known && before != adapter.Fingerprint(a.Definition)
 }
 
 // newDraft returns a draft with the indented arguments of a call.

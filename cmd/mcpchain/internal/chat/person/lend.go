@@ -30,8 +30,8 @@ func (l Lender) CreateMessage(ctx context.Context, params *mcp.CreateMessagePara
 func (p *Person) Lend(ctx context.Context, r *sampling.Request) error {
 	server, _ := adapter.OriginFrom(ctx)
 	obstacle := ""
-	switch {
-	case p.mayLend(server):
+	switch _, always := p.lends.Load(server); {
+	case always || p.yes:
 		p.screen.Note(screen.Faint, "  %s asks the model: %s",
 			server, hosttext.Line(hosttext.SamplingRequest(r.Params), screen.MaxResult))
 		return nil
@@ -60,18 +60,9 @@ func (p *Person) Lend(ctx context.Context, r *sampling.Request) error {
 		*wantsReply = key == 's'
 	}
 	if err == nil && key == 'a' {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.lends[server] = true
+		p.lends.Store(server, true)
 	}
 	return err
-}
-
-// mayLend reports whether a server may use the model without a question.
-func (p *Person) mayLend(server string) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.yes || p.lends[server]
 }
 
 // Release decides whether a server gets the model's reply. An error withholds it. The person is

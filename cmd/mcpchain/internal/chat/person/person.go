@@ -24,21 +24,14 @@ type Person struct {
 	answers  map[string]answers.Answers // by server
 	Failures Failures                   // that the exit status of a script reports
 
-	mu    sync.Mutex         // guards the fields below
-	tools map[toolKey]string // fingerprints of tools that are always allowed
-	lends map[string]bool    // servers that may always use the model
+	tools sync.Map // by toolKey: the fingerprint of a tool that is always allowed
+	lends sync.Map // names of servers that may always use the model
 }
 
 // New returns the person at a screen. yes allows all tool calls and all use of the model. answers
 // are prepared values for forms, by server.
 func New(s screen.Screen, yes bool, answers map[string]answers.Answers) *Person {
-	return &Person{
-		screen:  s,
-		yes:     yes,
-		answers: answers,
-		tools:   map[toolKey]string{},
-		lends:   map[string]bool{},
-	}
+	return &Person{screen: s, yes: yes, answers: answers}
 }
 
 // noTerminal is the reason for a refusal without a question.

@@ -28,7 +28,7 @@ type Places struct {
 	Trust   string // folder for the decisions on project files; "": they are not kept
 }
 
-// File is a file of servers.
+// File is a file of servers. A nil File has none.
 type File struct {
 	Path    string
 	content *content // of a project's file, as the person has allowed it; nil for other files
@@ -103,6 +103,9 @@ const (
 // Read reads the file, and asks the person for the inputs that its servers need. A project's file is read as the person
 // has allowed it.
 func (f *File) Read(ctx context.Context, s screen.Screen) ([]config.Server, error) {
+	if f == nil {
+		return nil, nil
+	}
 	ask := func(ctx context.Context, in *config.Input) (string, error) { return askInput(ctx, s, in) }
 	loader := config.Loader{AllowFilters: true, AllowSignIn: true, Input: ask}
 	if f.content != nil {

@@ -75,7 +75,7 @@ func (a *attachments) message(ctx context.Context, question string) (run.Message
 // person does not give it. If several names of servers fit, the longest one is meant.
 func (a *attachments) find(ctx context.Context, name string) ([]run.Part, error) {
 	var owner *adapter.ServerStatus
-	servers := a.offers.servers(hasResources)
+	servers := a.offers.servers(&resources)
 	for i, server := range servers {
 		uri, ok := strings.CutPrefix(name, server.Name+":")
 		if ok && strings.Contains(uri, ":") && (owner == nil || len(server.Name) > len(owner.Name)) {

@@ -116,12 +116,12 @@ func (o *offer) complete(ctx context.Context, servers []adapter.ServerStatus) sc
 
 // completeResource completes the argument of /read.
 func (o *offers) completeResource(ctx context.Context, _ string) screen.Completion {
-	return resources.complete(ctx, o.servers(hasResources))
+	return resources.complete(ctx, o.servers(&resources))
 }
 
 // completePrompt completes the argument of /prompt: a name, and arguments with their values.
 func (o *offers) completePrompt(ctx context.Context, argument string) screen.Completion {
-	servers := o.servers(hasPrompts)
+	servers := o.servers(&prompts)
 	server, text, err := prompts.cutServer(servers, argument)
 	name, rest := cutName(text)
 	if err != nil || rest == "" {
@@ -198,7 +198,7 @@ func completePromptValue(
 // complete completes a mention: a resource or a file.
 func (a *attachments) complete(ctx context.Context, typed string) (c screen.Completion) {
 	prefix := func(server string) string { return server + ":" }
-	for _, item := range resources.items(ctx, a.offers.servers(hasResources), prefix) {
+	for _, item := range resources.items(ctx, a.offers.servers(&resources), prefix) {
 		item.Text = quoted(item.Text)
 		c.Items = append(c.Items, item)
 	}

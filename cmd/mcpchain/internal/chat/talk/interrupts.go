@@ -39,9 +39,7 @@ type Interrupts struct {
 	endTurn context.CancelCauseFunc // nil: there is no turn
 	last    time.Time               // of the last Ctrl-C that did not end the program
 
-	// questions has functions that end the questions to the person outside of a turn, by their
-	// contexts.
-	questions map[context.Context]context.CancelCauseFunc
+	questions map[context.Context]context.CancelCauseFunc // end the questions to the person outside of a turn
 }
 
 // WatchSignals starts to watch for signals. The returned context is cancelled when a signal ends

@@ -26,16 +26,12 @@ type offers struct {
 	ask       func(context.Context, run.Message) error // asks the model
 }
 
-// servers returns the connected servers with a capability.
-func (o *offers) servers(has func(mcp.ServerCapabilities) bool) []adapter.ServerStatus {
+// servers returns the connected servers that offer something of a kind.
+func (o *offers) servers(kind *offer) []adapter.ServerStatus {
 	return slices.DeleteFunc(o.all.toolset.Servers(), func(status adapter.ServerStatus) bool {
-		return status.Client == nil || !has(status.Client.Server().Capabilities)
+		return status.Client == nil || !kind.isOffered(status.Client.Server().Capabilities)
 	})
 }
-
-// hasResources and hasPrompts report whether a server offers them.
-func hasResources(c mcp.ServerCapabilities) bool { return c.Resources != nil }
-func hasPrompts(c mcp.ServerCapabilities) bool   { return c.Prompts != nil }
 
 // listResources is the command /resources.
 func (o *offers) listResources(ctx context.Context, _ string) error { return o.list(ctx, &resources) }
@@ -45,7 +41,7 @@ func (o *offers) listPrompts(ctx context.Context, _ string) error { return o.lis
 
 // list lists what the servers offer. The error is about the servers whose lists are not whole.
 func (o *offers) list(ctx context.Context, kind *offer) (wrong error) {
-	for _, server := range o.servers(kind.capability) {
+	for _, server := range o.servers(kind) {
 		all, err := kind.list(ctx, server.Client)
 		for _, e := range all {
 			listItem(o.screen, e.usage, server.Name, e.about)
@@ -59,7 +55,7 @@ func (o *offers) list(ctx context.Context, kind *offer) (wrong error) {
 
 // readResource is the command /read.
 func (o *offers) readResource(ctx context.Context, argument string) error {
-	servers := o.servers(hasResources)
+	servers := o.servers(&resources)
 	server, uri, err := resources.cutServer(servers, argument)
 	switch {
 	case err != nil:
@@ -117,15 +113,17 @@ func (o *offer) cutServer(
 
 // offer is a kind of what servers list by names: resources or prompts.
 type offer struct {
-	plural     string
-	command    string // such as /read, whose argument is a name
-	capability func(mcp.ServerCapabilities) bool
-	list       func(context.Context, *mcpclient.Client) ([]entry, error)
+	plural    string
+	command   string // such as /read, whose argument is a name
+	isOffered func(mcp.ServerCapabilities) bool
+	list      func(context.Context, *mcpclient.Client) ([]entry, error)
 }
 
 var (
-	resources = offer{"resources", "/read", hasResources, resourceEntries}
-	prompts   = offer{"prompts", "/prompt", hasPrompts, promptEntries}
+	resources = offer{"resources", "/read",
+		func(c mcp.ServerCapabilities) bool { return c.Resources != nil }, resourceEntries}
+	prompts = offer{"prompts", "/prompt",
+		func(c mcp.ServerCapabilities) bool { return c.Prompts != nil }, promptEntries}
 )
 
 // entry is a resource, a template of resources or a prompt in the list of a server.

@@ -37,7 +37,7 @@ func promptUsage(p *mcp.Prompt) string {
 // message of the person, so all messages of the prompt become one, also those of the assistant. The
 // model gets what the person sees: other content than text is only named, as in [image …].
 func (o *offers) askPrompt(ctx context.Context, argument string) error {
-	server, text, err := prompts.cutServer(o.servers(hasPrompts), argument)
+	server, text, err := prompts.cutServer(o.servers(&prompts), argument)
 	if err != nil {
 		return err
 	}

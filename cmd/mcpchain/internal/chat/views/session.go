@@ -28,23 +28,19 @@ var hostInfo = mcp.Implementation{Name: "mcpchain chatbot", Version: "1"}
 
 // session is an open page that shows a view. It ends with the request that opened it.
 type session struct {
-	service      *Service
-	view         *view
-	id           string
-	conn         transport.Conn // to the view, by way of its page
-	sender       *viewframe.Sender
-	host         *host.Session
-	pageRequests pageRequests
-	refusals     int // number of failed questions to the person in succession; guarded by Service.mu
+	service  *Service
+	view     *view
+	id       string
+	conn     transport.Conn // to the view, by way of its page
+	sender   *viewframe.Sender
+	host     *host.Session
+	refusals int // number of failed questions to the person in succession; guarded by Service.mu
+
+	// What the view asks of its page. Only the last request of a kind counts, so each channel has room for one.
+	heights chan float64
+	closes  chan struct{}
 
 	receiving sync.WaitGroup // goroutines that receive from the view
-}
-
-// pageRequests are what the view asks of its page. Only the last request of a kind counts, so each channel has room for
-// one.
-type pageRequests struct {
-	height chan float64
-	close  chan struct{}
 }
 
 // openRequest is the body of the request that opens a session.
@@ -113,10 +109,11 @@ func (s *Service) openSession(ctx context.Context, v *view, page *openRequest) (
 		return nil, nil, err
 	}
 	n := &session{
-		service:      s,
-		view:         v,
-		id:           rand.Text(),
-		pageRequests: pageRequests{height: make(chan float64, 1), close: make(chan struct{}, 1)},
+		service: s,
+		view:    v,
+		id:      rand.Text(),
+		heights: make(chan float64, 1),
+		closes:  make(chan struct{}, 1),
 	}
 	transport, conn := mcpclient.Pipe()
 	if n.conn, err = transport.Dial(context.WithoutCancel(ctx)); err != nil {
@@ -172,16 +169,16 @@ func (n *session) onSize(_, height *float64) {
 		return
 	}
 	select {
-	case <-n.pageRequests.height: // drop an earlier one
+	case <-n.heights: // drop an earlier one
 	default:
 	}
-	n.pageRequests.height <- *height // does not block: there is one sender
+	n.heights <- *height // does not block: there is one sender
 }
 
 // onCloseRequest handles the view's wish to be closed.
 func (n *session) onCloseRequest() {
 	select {
-	case n.pageRequests.close <- struct{}{}:
+	case n.closes <- struct{}{}:
 	default:
 	}
 }
@@ -213,9 +210,9 @@ func (n *session) stream(ctx context.Context, w http.ResponseWriter) {
 				return
 			}
 			err = writeLine(w, responseLine{Message: raw})
-		case height := <-n.pageRequests.height:
+		case height := <-n.heights:
 			err = writeLine(w, responseLine{Height: height})
-		case <-n.pageRequests.close:
+		case <-n.closes:
 			err = writeLine(w, responseLine{Close: true})
 		case <-ctx.Done():
 			return
