@@ -116,7 +116,17 @@ func (w *Screen) flush() {
 	}
 	t := &w.turn
 	t.Duration = screen.Milliseconds(time.Since(w.begun))
-	t.Usage = usageOf(&w.spent)
+	s := &w.spent
+	t.Usage = Usage{
+		Calls:          s.Turns,
+		Input:          s.Input,
+		Output:         s.Output,
+		Cached:         s.Cached,
+		Reasoning:      s.Reasoning,
+		Cost:           s.Cost,
+		Sampling:       s.Sampling.Requests,
+		SamplingTokens: s.Sampling.Tokens,
+	}
 	if t.StopReason == "" {
 		t.StopReason, t.Answer = "command", strings.TrimSuffix(w.text.String(), "\n")
 	}
@@ -194,36 +204,17 @@ func (w *Screen) recordLocked(e agent.Event) {
 	case *agent.ApprovalDecided:
 		w.denied[e.ID] = !e.Decision.Allow
 	case *agent.ToolEnd:
-		w.turn.Calls = append(w.turn.Calls, w.newCallLocked(e))
+		w.turn.Calls = append(w.turn.Calls, &Call{
+			Server:    e.Server,
+			Tool:      cmp.Or(e.Tool, e.Name),
+			ID:        e.ID,
+			Arguments: screen.Arguments(e.Arguments),
+			Denied:    w.denied[e.ID],
+			IsError:   e.Result.IsError,
+			Text:      e.Result.Text,
+			Duration:  screen.Milliseconds(e.Duration),
+		})
 	case *agent.Output:
 		w.turn.Answer, w.turn.StopReason = e.Text, screen.StopReason(e)
-	}
-}
-
-// newCallLocked returns the object of a call that has ended.
-func (w *Screen) newCallLocked(e *agent.ToolEnd) *Call {
-	return &Call{
-		Server:    e.Server,
-		Tool:      cmp.Or(e.Tool, e.Name),
-		ID:        e.ID,
-		Arguments: screen.Arguments(e.Arguments),
-		Denied:    w.denied[e.ID],
-		IsError:   e.Result.IsError,
-		Text:      e.Result.Text,
-		Duration:  screen.Milliseconds(e.Duration),
-	}
-}
-
-// usageOf returns what was spent in a turn.
-func usageOf(s *run.Usage) Usage {
-	return Usage{
-		Calls:          s.Turns,
-		Input:          s.Input,
-		Output:         s.Output,
-		Cached:         s.Cached,
-		Reasoning:      s.Reasoning,
-		Cost:           s.Cost,
-		Sampling:       s.Sampling.Requests,
-		SamplingTokens: s.Sampling.Tokens,
 	}
 }

@@ -106,7 +106,7 @@ func TestClearOneOfTwoEqualFields(t *testing.T) {
 	d := newFormDialog(&screen.Form{
 		Fields: []*forms.Field{{Name: "from", Kind: forms.KindString}, {Name: "to", Kind: forms.KindString}},
 		Values: map[string]any{"from": "Oslo", "to": "Oslo"},
-	}, nil)
+	})
 	d.init(80, 24)
 	d.update(tea.KeyPressMsg{Code: tea.KeyEnter})
 	check.Equal(t, "cleared", d.clear(), true)
@@ -118,7 +118,7 @@ func TestClearOneOfTwoEqualFields(t *testing.T) {
 func TestEscInASearch(t *testing.T) {
 	d := newFormDialog(&screen.Form{Fields: []*forms.Field{
 		{Name: "seat", Kind: forms.KindChoice, Options: []forms.Option{{Value: "bar", Title: "At the bar"}, {Value: "in", Title: "Inside"}}},
-	}}, nil)
+	}})
 	d.init(80, 24)
 	for i, key := range []tea.KeyPressMsg{{Code: '/', Text: "/"}, {Code: 'x', Text: "x"}, {Code: tea.KeyEscape}, {Code: tea.KeyEscape}} {
 		_, ended := d.update(key)

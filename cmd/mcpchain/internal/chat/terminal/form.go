@@ -32,16 +32,15 @@ func (t *Terminal) Fill(ctx context.Context, f *screen.Form) (action string, err
 	for _, mistake := range f.Mistakes {
 		t.Note(screen.Warn, "  %v", mistake)
 	}
-	var d *formDialog
+	d := newFormDialog(f)
 	for action == "" {
 		if len(f.Fields) > 0 {
-			d = d.reopen(f)
 			if err := t.askLocked(ctx, d); err != nil {
 				return "", err
 			}
 		}
 		final := f.FinalChoice()
-		if d != nil && d.wasLeft {
+		if d.wasLeft {
 			final = leaveChoice
 		}
 		key, err := t.chooseLocked(ctx, final)
@@ -67,50 +66,41 @@ type formDialog struct {
 	wasLeft bool // the person has left the form with Esc
 }
 
-// reopen returns a dialog for another attempt, which keeps what was typed. A form that was left
-// with Esc continues where it was; a completed one begins at its first field. d is nil for the
-// first attempt.
-func (d *formDialog) reopen(f *screen.Form) *formDialog {
-	switch {
-	case d == nil:
-		return newFormDialog(f, nil)
-	case !d.wasLeft:
-		return newFormDialog(f, d.inputs)
+func newFormDialog(f *screen.Form) *formDialog {
+	d := &formDialog{form: f}
+	for _, field := range f.Fields {
+		in := &fieldInput{field: field}
+		in.setInitial(f)
+		d.inputs = append(d.inputs, in)
 	}
-	d.wasLeft = false
 	return d
 }
 
-// newFormDialog returns a dialog with what was typed into the fields of before, which is nil for
-// the first attempt.
-func newFormDialog(f *screen.Form, before []*fieldInput) *formDialog {
-	d := &formDialog{form: f}
+// init begins an attempt, which keeps what was typed before. A form that was left with Esc continues where it was; a
+// completed one begins at its first field.
+func (d *formDialog) init(width, height int) tea.Cmd {
+	if !d.wasLeft {
+		d.huh = d.newForm()
+	}
+	d.wasLeft = false
+	begin := d.huh.Init()
+	resize, _ := d.update(tea.WindowSizeMsg{Width: width, Height: height})
+	return tea.Batch(begin, resize)
+}
+
+func (d *formDialog) newForm() *huh.Form {
 	var groups []*huh.Group
-	for fields := range slices.Chunk(f.Fields, fieldsAtOnce) {
+	for inputs := range slices.Chunk(d.inputs, fieldsAtOnce) {
 		var shown []huh.Field
-		for _, field := range fields {
-			in := &fieldInput{field: field}
-			in.setInitial(f)
-			if before != nil {
-				old := before[len(d.inputs)]
-				in.text, in.choices = old.text, old.choices
-			}
+		for _, in := range inputs {
 			in.widget = in.newWidget()
-			d.inputs = append(d.inputs, in)
 			shown = append(shown, in.widget)
 		}
 		groups = append(groups, huh.NewGroup(shown...).WithShowHelp(false).WithShowErrors(false))
 	}
 	keys := huh.NewDefaultKeyMap()
 	keys.Quit.SetEnabled(false)
-	d.huh = huh.NewForm(groups...).WithKeyMap(keys).WithShowHelp(false).WithTheme(huh.ThemeFunc(huh.ThemeBase16))
-	return d
-}
-
-func (d *formDialog) init(width, height int) tea.Cmd {
-	begin := d.huh.Init()
-	resize, _ := d.update(tea.WindowSizeMsg{Width: width, Height: height})
-	return tea.Batch(begin, resize)
+	return huh.NewForm(groups...).WithKeyMap(keys).WithShowHelp(false).WithTheme(huh.ThemeFunc(huh.ThemeBase16))
 }
 
 // clear empties the text of the field that has the keyboard.
