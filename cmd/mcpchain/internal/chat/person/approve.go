@@ -42,9 +42,11 @@ func (p *Person) Approve(ctx context.Context, a *approval.Request) (approval.Dec
 		if err != nil {
 			return approval.Decision{}, err
 		}
-		d, decided, err := p.decide(ctx, a, draft, key)
-		if decided || err != nil {
-			return d, err
+		switch d, err := p.decide(ctx, a, draft, key); {
+		case err == nil:
+			return d, nil
+		case !errors.Is(err, screen.ErrLeft):
+			return approval.Decision{}, err
 		}
 		q = &screen.Choice{Question: q.Question, Answers: approvalAnswers}
 		if key == '?' {
@@ -101,35 +103,40 @@ var approvalAnswers = []screen.Answer{
 // explainedAnswers are all answers but the question mark, which is the last one.
 var explainedAnswers = approvalAnswers[:len(approvalAnswers)-1]
 
-// decide turns the key of an answer into a decision. On false, the person is asked again.
+// decide turns the key of an answer into a decision. The error is [screen.ErrLeft] if the person is to be asked again:
+// about the question mark, or because the person went back or changed nothing. Then the draft keeps the text.
 func (p *Person) decide(
 	ctx context.Context, a *approval.Request, draft *screen.Draft, key byte,
-) (d approval.Decision, decided bool, err error) {
+) (approval.Decision, error) {
 	switch key {
 	case 'y':
-		return approval.Decision{Allow: true}, true, nil
+		return approval.Decision{Allow: true}, nil
 	case 'n':
-		return approval.Decision{}, true, nil
+		return approval.Decision{}, nil
 	case 'w':
 		reason, err := p.screen.Write(ctx, &screen.Draft{Prompt: "No, because:", Back: true})
-		if errors.Is(err, screen.ErrLeft) {
-			return approval.Decision{}, false, nil
-		}
-		return approval.Decision{Reason: strings.TrimSpace(reason)}, true, err
+		return approval.Decision{Reason: strings.TrimSpace(reason)}, err
 	case 'e':
-		return p.edit(ctx, a, draft)
+		text, err := p.screen.Write(ctx, draft)
+		if errors.Is(err, screen.ErrLeft) {
+			draft.Text = text
+		}
+		if err == nil && text == indentJSON(a.Arguments) {
+			err = screen.ErrLeft
+		}
+		return approval.Decision{Allow: true, Arguments: json.RawMessage(text)}, err
 	case 'a':
 		p.tools.Store(toolKey{a.Server, a.Definition.Name}, adapter.Fingerprint(a.Definition))
-		return approval.Decision{Allow: true, Remember: approval.ScopeTool}, true, nil
+		return approval.Decision{Allow: true, Remember: approval.ScopeTool}, nil
 	case 's':
-		return approval.Decision{Allow: true, Remember: approval.ScopeServer}, true, nil
+		return approval.Decision{Allow: true, Remember: approval.ScopeServer}, nil
 	case 'f':
 		return approval.Decision{
 			Reason:   "the user has forbidden this tool (/permissions)",
 			Remember: approval.ScopeTool,
-		}, true, nil
+		}, nil
 	}
-	return approval.Decision{}, false, nil
+	return approval.Decision{}, screen.ErrLeft
 }
 
 // formatArguments returns the arguments of a call on one line. If one of them is a text of several
@@ -211,22 +218,6 @@ func indentJSON(raw json.RawMessage) string {
 		return hosttext.EscapeJSON(indented)
 	}
 	return hosttext.Escape(string(raw))
-}
-
-// edit has the person edit the arguments. Nothing is decided if the person changes nothing or goes
-// back; then the draft keeps the text.
-func (p *Person) edit(
-	ctx context.Context, a *approval.Request, draft *screen.Draft,
-) (d approval.Decision, decided bool, err error) {
-	text, err := p.screen.Write(ctx, draft)
-	switch {
-	case errors.Is(err, screen.ErrLeft):
-		draft.Text = text
-		return d, false, nil
-	case err != nil || text == indentJSON(a.Arguments):
-		return d, false, err
-	}
-	return approval.Decision{Allow: true, Arguments: json.RawMessage(text)}, true, nil
 }
 
 // checkArguments returns why a text does not have valid arguments, with the place, such as "line 2,

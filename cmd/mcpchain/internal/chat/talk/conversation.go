@@ -81,14 +81,22 @@ func (c *conversation) clear(context.Context, string) error {
 // undo is the command /undo: it removes the last question and all that followed. The rest is a new
 // conversation; the old one stays in the store.
 func (c *conversation) undo(context.Context, string) error {
-	for i := len(c.history) - 1; i >= 0; i-- {
-		if c.history[i].Role == run.RoleUser {
-			c.screen.Note(screen.Faint, "forgotten: %s", hosttext.Line(questionText(c.history[i]), 200))
-			c.branch(c.history[:i:i])
-			return nil
-		}
+	i := lastQuestion(c.history)
+	if i < 0 {
+		return errors.New("there is no question to forget")
 	}
-	return errors.New("there is no question to forget")
+	c.screen.Note(screen.Faint, "forgotten: %s", hosttext.Line(questionText(c.history[i]), 200))
+	c.branch(c.history[:i:i])
+	return nil
+}
+
+// lastQuestion returns the index of the last question in a history, -1 if there is none.
+func lastQuestion(history []run.Message) int {
+	i := len(history) - 1
+	for i >= 0 && history[i].Role != run.RoleUser {
+		i--
+	}
+	return i
 }
 
 // resumeEvents continues a turn, and yields its events. It waits at most 2*leaseTTL for the lease of
@@ -219,12 +227,8 @@ const maxReasoning = 20_000
 // showReasoning is the command /reasoning: it shows the reasoning of the last turn, as far as the
 // provider gives it.
 func (c *conversation) showReasoning(context.Context, string) error {
-	first := len(c.history)
-	for first > 0 && c.history[first-1].Role != run.RoleUser {
-		first--
-	}
 	shown := false
-	for _, m := range c.history[first:] {
+	for _, m := range c.history[lastQuestion(c.history)+1:] {
 		for _, p := range m.Parts {
 			if p.Type == run.PartReasoning && strings.TrimSpace(p.Text) != "" {
 				c.screen.List(screen.Faint, "%s", hosttext.Block(p.Text, maxReasoning))

@@ -100,11 +100,8 @@ func (s *Session) resume(ctx context.Context, number string) error {
 
 // showLastTurn shows the last question, and the answer if the turn has ended.
 func (s *Session) showLastTurn(state *ledger.State) {
-	for _, m := range slices.Backward(state.History) {
-		if m.Role == run.RoleUser {
-			s.Screen.Note(screen.Person, "you › %s", hosttext.Line(questionText(m), 500))
-			break
-		}
+	if i := lastQuestion(state.History); i >= 0 {
+		s.Screen.Note(screen.Person, "you › %s", hosttext.Line(questionText(state.History[i]), 500))
 	}
 	if len(state.History) == 0 || !state.Status.Ended() {
 		return
