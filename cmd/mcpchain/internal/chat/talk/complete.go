@@ -120,7 +120,7 @@ func (o *offers) completeResource(ctx context.Context, _ string) screen.Completi
 }
 
 // completePrompt completes the argument of /prompt: a name, and arguments with their values.
-func (o *offers) completePrompt(ctx context.Context, argument string) screen.Completion {
+func (o *offers) completePrompt(ctx context.Context, argument string) (c screen.Completion) {
 	servers := o.servers(&prompts)
 	server, text, err := prompts.cutServer(servers, argument)
 	name, rest := cutName(text)
@@ -130,27 +130,19 @@ func (o *offers) completePrompt(ctx context.Context, argument string) screen.Com
 	rest = rest[1:]
 	prompt, err := findPrompt(ctx, server.Client, name)
 	if err != nil || prompt == nil {
-		return screen.Completion{}
+		return c
 	}
-	c := completePromptArguments(ctx, server, prompt, rest)
-	c.From += len(argument) - len(rest)
-	return c
-}
-
-// completePromptArguments completes the text after the name of a prompt.
-func completePromptArguments(
-	ctx context.Context, server *adapter.ServerStatus, prompt *mcp.Prompt, rest string,
-) (c screen.Completion) {
 	given, err := parseArguments(rest)
 	if err != nil {
 		given = map[string]string{}
 	}
+	c.From = len(argument) - len(rest)
 	if key, from := unfinishedValue(rest); key != "" {
-		c.From = from
+		c.From += from
 		c.Items = completePromptValue(ctx, server, prompt.Name, key, rest[from:], given)
 		return c
 	}
-	c.From = strings.LastIndexByte(rest, ' ') + 1
+	c.From += strings.LastIndexByte(rest, ' ') + 1
 	for _, a := range prompt.Arguments {
 		if _, done := given[a.Name]; !done {
 			about := a.Description
