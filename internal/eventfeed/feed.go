@@ -179,14 +179,26 @@ func (f *Feed) Put(key run.Key, i Item) {
 	}
 }
 
-// restartIfFirstLocked restarts the stream if an event is the first since this process began to work
-// on the run, and then returns true.
+// restartIfFirstLocked drops the events if the next one is the first since this process began to work on the run, because
+// others may lie between them, and then returns true.
 func (f *Feed) restartIfFirstLocked(s *stream, at agent.Position, isRecorded bool) bool {
-	fresh := s.stopped || !s.known
-	if fresh {
-		f.restartLocked(s, at, isRecorded)
+	if s.known && !s.stopped {
+		return false
 	}
-	return fresh
+	isNew := !s.known && !f.forgot
+	s.known = false // it is not forgotten
+	f.dropLocked(s, len(s.events))
+	s.first++ // readers that wait for the next event look in the store
+	switch {
+	case f.opts.Items == nil && isNew:
+		s.floor = agent.Position{}
+	case f.opts.Items == nil && isRecorded: // what came before is lost
+		s.floor = agent.Position{Seq: max(at.Seq, 1) - 1}
+	default: // without a record, at is the place of an event that is lost, too
+		s.floor = at
+	}
+	s.last, s.known, s.stopped = s.floor, true, false
+	return true
 }
 
 // hasRecord reports whether Replay yields an event again.
@@ -205,16 +217,13 @@ func (f *Feed) NotifyStopped(key run.Key) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	s := f.streams[key]
-	switch {
-	case s == nil:
-	case s.known:
-		f.addLocked(s, positionedEvent{refresh(key), s.last})
-		s.stopped = true
-		s.stops++
-	default:
-		s.hints++
-		s.wakeLocked()
+	if s == nil || !s.known {
+		s.hintLocked()
+		return
 	}
+	f.addLocked(s, positionedEvent{refresh(key), s.last})
+	s.stopped = true
+	s.stops++
 }
 
 // Wake makes readers look in the store for events soon, because another process may continue the
@@ -222,7 +231,12 @@ func (f *Feed) NotifyStopped(key run.Key) {
 func (f *Feed) Wake(key run.Key) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if s := f.streams[key]; s != nil {
+	f.streams[key].hintLocked()
+}
+
+// hintLocked has the readers of a stream, which may be nil, look in the store.
+func (s *stream) hintLocked() {
+	if s != nil {
 		s.hints++
 		s.wakeLocked()
 	}
@@ -244,23 +258,6 @@ func (f *Feed) streamLocked(key run.Key) *stream {
 		f.streams[key] = s
 	}
 	return s
-}
-
-// restartLocked drops the events, because others may lie between them and the next one.
-func (f *Feed) restartLocked(s *stream, at agent.Position, isRecorded bool) {
-	isNew := !s.known && !f.forgot
-	s.known = false // it is not forgotten
-	f.dropLocked(s, len(s.events))
-	s.first++ // readers that wait for the next event look in the store
-	switch {
-	case f.opts.Items == nil && isNew:
-		s.floor = agent.Position{}
-	case f.opts.Items == nil && isRecorded: // what came before is lost
-		s.floor = agent.Position{Seq: max(at.Seq, 1) - 1}
-	default: // without a record, at is the place of an event that is lost, too
-		s.floor = at
-	}
-	s.last, s.known, s.stopped = s.floor, true, false
 }
 
 func (f *Feed) addLocked(s *stream, e positionedEvent) {

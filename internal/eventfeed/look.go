@@ -18,7 +18,8 @@ func (r *Reader) noticeStop() bool {
 	return stopped
 }
 
-// sleep waits for a change of the stream, or for the time of the next look in the store, which it takes.
+// sleep waits for a change of the stream, or for the time of the next look in the store, which it takes, unless this process
+// works on the run: then memory has everything.
 func (r *Reader) sleep(ctx context.Context, changed <-chan struct{}) error {
 	var poll <-chan time.Time
 	if every := r.feed.opts.Poll; every > 0 {
@@ -33,12 +34,7 @@ func (r *Reader) sleep(ctx context.Context, changed <-chan struct{}) error {
 		r.store.idleLooks = 0
 		return nil
 	case <-poll:
-		return r.poll(ctx)
 	}
-}
-
-// poll looks in the store, unless this process works on the run: then memory has everything.
-func (r *Reader) poll(ctx context.Context) error {
 	r.feed.mu.Lock()
 	inMemory := r.live && !r.stream.stopped
 	r.feed.mu.Unlock()
@@ -94,7 +90,7 @@ func (r *Reader) replay(ctx context.Context, until *agent.Position) (complete bo
 	if err := r.feed.beginReplay(ctx); err != nil {
 		return false, err
 	}
-	defer r.feed.endReplay()
+	defer func() { <-r.feed.replays }()
 	r.feed.mu.Lock()
 	room := r.feed.roomLocked()
 	r.feed.mu.Unlock()
@@ -140,5 +136,3 @@ func (f *Feed) beginReplay(ctx context.Context) error {
 		return ctx.Err()
 	}
 }
-
-func (f *Feed) endReplay() { <-f.replays }

@@ -168,7 +168,7 @@ func (r *Reader) fill(ctx context.Context) error {
 	}
 }
 
-// readMemory makes events in memory ready. Memory has all events after floor if known is true.
+// readMemory makes events in memory ready, as many as may be held, if the reader is live. Memory has all events after floor if known is true.
 func (r *Reader) readMemory() (floor agent.Position, known bool) {
 	r.feed.mu.Lock()
 	defer r.feed.mu.Unlock()
@@ -184,15 +184,10 @@ func (r *Reader) readMemory() (floor agent.Position, known bool) {
 	if !r.live && s.known && !r.position.Before(s.floor) {
 		r.live, r.next = true, s.first
 	}
-	if r.live {
-		r.readMemoryLocked()
+	if !r.live {
+		return s.floor, s.known
 	}
-	return s.floor, s.known
-}
-
-// readMemoryLocked is readMemory for a reader that is live: as many events as may be held.
-func (r *Reader) readMemoryLocked() {
-	s, room, size := r.stream, r.feed.roomLocked(), 0
+	room, size := r.feed.roomLocked(), 0
 	for _, e := range s.events[r.next-s.first:] {
 		if size >= room {
 			break
@@ -204,6 +199,7 @@ func (r *Reader) readMemoryLocked() {
 		}
 	}
 	r.holdLocked(size)
+	return s.floor, s.known
 }
 
 // isAfter reports whether an event is new to a reader that has read up to a position.
