@@ -33,7 +33,6 @@ type access struct {
 
 	service *Service
 	view    *view
-	user    string
 }
 
 // errUnapproved means that a person has to approve a call.
@@ -59,7 +58,7 @@ func (a *access) CallTool(ctx context.Context, name string, arguments json.RawMe
 		res, err = a.Server.CallTool(caller.With(ctx, onlyApproved), name, arguments, opts...)
 	}
 	if errors.Is(err, errUnapproved) {
-		res, err = a.service.opts.Talk.CallForView(ctx, a.user, call)
+		res, err = a.service.opts.Talk.CallForView(ctx, a.view.user(), call)
 		if errors.Is(err, talk.ErrTooMany) {
 			return nil, &mcp.RPCError{Code: -32000, Message: "too many calls of this conversation wait for the user"}
 		}
@@ -142,20 +141,19 @@ func (v *view) openLink(ctx context.Context, url string) error {
 	return v.ask(ctx, "link", hosttext.Escape(url), url)
 }
 
-// message adds a view's text to the conversation, attributed to the view.
-func (s *Service) message(user string, v *view) func(context.Context, []mcp.Content) error {
-	return func(ctx context.Context, content []mcp.Content) error {
-		text, err := viewframe.Message(content)
-		if err != nil {
-			return err
-		}
-		if err := v.ask(ctx, "message", hosttext.Escape(text), ""); err != nil {
-			return err
-		}
-		return s.Ask(user, v.call.Conversation, func(before ...string) error {
-			return s.opts.Talk.Say(hosting.WithUser(ctx, user), user, v.call.Conversation, viewframe.Attribution(v.call.Server)+text, before...)
-		})
+// message adds the view's text to the conversation, attributed to the view.
+func (a *access) message(ctx context.Context, content []mcp.Content) error {
+	text, err := viewframe.Message(content)
+	if err != nil {
+		return err
 	}
+	v, user := a.view, a.view.user()
+	if err := v.ask(ctx, "message", hosttext.Escape(text), ""); err != nil {
+		return err
+	}
+	return a.service.Ask(user, v.call.Conversation, func(before ...string) error {
+		return a.service.opts.Talk.Say(hosting.WithUser(ctx, user), user, v.call.Conversation, viewframe.Attribution(v.call.Server)+text, before...)
+	})
 }
 
 // changeMode asks the page to show the view in another mode.

@@ -30,27 +30,24 @@ type shownCall struct {
 
 func (v *view) shownCall() shownCall { return shownCall{v.call.Conversation, v.call.Turn, v.call.Call} }
 
-// setContext returns a function that replaces what a view wants the model to know. If there are too many contexts, the
-// function drops the oldest.
-func (s *Service) setContext(user string, v *view) func([]mcp.Content, json.RawMessage) error {
-	return func(content []mcp.Content, structured json.RawMessage) error {
-		text, err := viewframe.ContextText(content, structured)
-		if err != nil {
-			return err
-		}
-		call := v.shownCall()
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		all := slices.DeleteFunc(s.contexts[user], func(t *modelContext) bool { return t.call == call })
-		if text != "" {
-			all = append(all, &modelContext{call, viewframe.Attribution(v.call.Server) + text})
-		}
-		if sameConversation := contextsIn(call.conversation, all); len(sameConversation) > maxContexts {
-			all = slices.DeleteFunc(all, func(t *modelContext) bool { return t == sameConversation[0] })
-		}
-		s.setContextsLocked(user, all[max(0, len(all)-maxContextsOfUser):])
-		return nil
+// setContext replaces what the view wants the model to know. If there are too many contexts, it drops the oldest.
+func (a *access) setContext(content []mcp.Content, structured json.RawMessage) error {
+	text, err := viewframe.ContextText(content, structured)
+	if err != nil {
+		return err
 	}
+	s, call, user := a.service, a.view.shownCall(), a.view.user()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := slices.DeleteFunc(s.contexts[user], func(t *modelContext) bool { return t.call == call })
+	if text != "" {
+		all = append(all, &modelContext{call, viewframe.Attribution(a.view.call.Server) + text})
+	}
+	if sameConversation := contextsIn(call.conversation, all); len(sameConversation) > maxContexts {
+		all = slices.DeleteFunc(all, func(t *modelContext) bool { return t == sameConversation[0] })
+	}
+	s.setContextsLocked(user, all[max(0, len(all)-maxContextsOfUser):])
+	return nil
 }
 
 // contextsIn returns what the views of a conversation want the model to know.

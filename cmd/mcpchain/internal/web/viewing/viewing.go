@@ -114,6 +114,8 @@ type view struct {
 	asked map[string]chan bool // open questions to the user, by id; each has room for the answer
 }
 
+func (v *view) user() string { return v.window.key.user }
+
 // The errors of requests.
 var (
 	ErrNoView  = errors.New("the tool has no view")
@@ -182,8 +184,8 @@ func (s *Service) begin(ctx context.Context, v *view, o *opening) (err error) {
 	if err := s.addView(windowKey{o.user, o.Window}, v); err != nil {
 		return err
 	}
-	server := &access{s.opts.Tools.ViewAccess(o.shown.Server, v.call.URI), s, v, o.user}
-	session, err := host.Open(hosting.WithUser(ctx, o.user), conn, server, s.hostOptions(v, o))
+	server := &access{s.opts.Tools.ViewAccess(o.shown.Server, v.call.URI), s, v}
+	session, err := host.Open(hosting.WithUser(ctx, o.user), conn, server, server.hostOptions(o))
 	if err != nil {
 		s.removeView(v)
 		return err
@@ -205,8 +207,8 @@ func (s *Service) begin(ctx context.Context, v *view, o *opening) (err error) {
 }
 
 // hostOptions returns the options of a session: what the view may do, and what it gets to know about the page.
-func (s *Service) hostOptions(v *view, o *opening) *host.Options {
-	width := float64(o.Width)
+func (a *access) hostOptions(o *opening) *host.Options {
+	width, v := float64(o.Width), a.view
 	return &host.Options{
 		Host: hostInfo,
 		Context: host.HostContext{
@@ -219,8 +221,8 @@ func (s *Service) hostOptions(v *view, o *opening) *host.Options {
 		CSP:            o.frame.CSP,
 		Permissions:    o.frame.Permissions,
 		OpenLink:       v.openLink,
-		Message:        s.message(o.user, v),
-		OnModelContext: s.setContext(o.user, v),
+		Message:        a.message,
+		OnModelContext: a.setContext,
 		DisplayMode:    v.changeMode,
 		OnSize:         v.resized,
 		OnCloseRequest: v.askedToClose,
@@ -229,7 +231,7 @@ func (s *Service) hostOptions(v *view, o *opening) *host.Options {
 			Outgoing:       maxOutgoing,
 			RequestTimeout: requestTime,
 		},
-		Logger: s.opts.Logger.With("server", v.call.Server, "view", v.call.URI),
+		Logger: a.service.opts.Logger.With("server", v.call.Server, "view", v.call.URI),
 	}
 }
 
@@ -292,7 +294,7 @@ var unasked = func() context.Context {
 // EndConversation ends the views of a deleted conversation, and forgets what they want models to know.
 func (s *Service) EndConversation(user, conversation string) {
 	s.closeAll("the conversation is deleted", func(v *view) bool {
-		return v.window.key.user == user && v.call.Conversation == conversation
+		return v.user() == user && v.call.Conversation == conversation
 	})
 	s.forgetContexts(user, func(t *modelContext) bool { return t.call.conversation == conversation })
 }
@@ -302,7 +304,7 @@ func (s *Service) EndConversation(user, conversation string) {
 func (s *Service) EndSession(user, session string) {
 	var ended []shownCall
 	s.closeAll("the user has signed out", func(v *view) bool {
-		ends := v.window.key.user == user && v.window.session == session
+		ends := v.user() == user && v.window.session == session
 		if ends {
 			ended = append(ended, v.shownCall())
 		}
@@ -341,7 +343,7 @@ func (s *Service) viewOf(user, id string) (*view, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	v := s.views[id]
-	if v == nil || v.window.key.user != user || v.host == nil {
+	if v == nil || v.user() != user || v.host == nil {
 		return nil, talk.ErrGone
 	}
 	return v, nil

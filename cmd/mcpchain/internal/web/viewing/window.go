@@ -25,7 +25,7 @@ func (s *Service) addView(key windowKey, v *view) error {
 	defer s.mu.Unlock()
 	w, own := s.windowLocked(key), 0
 	for _, other := range s.views {
-		if other.window.key.user == key.user {
+		if other.user() == key.user {
 			own++
 		}
 	}
