@@ -81,11 +81,10 @@ func assemble(ctx context.Context, o *options, logger *slog.Logger) (_ *service,
 	s.closers = append(s.closers, func() { _ = model.Close() })
 	var tools []adapter.Source
 	if o.role != front {
-		toolset, end, err := openTools(ctx, o, logger)
+		toolset, err := s.openTools(ctx, o)
 		if err != nil {
 			return nil, err
 		}
-		s.closers = append(s.closers, end)
 		tools, s.servers = append(tools, toolset), toolset.Servers
 		watch, stop := hosting.NewWatch(toolset.Servers, logger, func() {})
 		s.watch, s.closers = watch, append(s.closers, stop)
@@ -199,12 +198,13 @@ func (s *service) serve(ctx context.Context, listener net.Listener, connections 
 }
 
 // openTools connects to the servers of a file, or to the demo servers. It logs the servers that cannot be used, and
-// fails if none of a file can be used. end closes the toolset and the demo servers.
-func openTools(ctx context.Context, o *options, logger *slog.Logger) (_ *adapter.Toolset, end func(), err error) {
+// fails if none of a file can be used.
+func (s *service) openTools(ctx context.Context, o *options) (*adapter.Toolset, error) {
 	entries, err := hosting.ReadEntries(ctx, o.config, &o.Hosting, false)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
+	s.closers = append(s.closers, func() { _ = entries.Close() })
 	opts := &adapter.Options{
 		Policy: adapter.Policy{
 			Start:          adapter.StartAvailable,
@@ -214,22 +214,14 @@ func openTools(ctx context.Context, o *options, logger *slog.Logger) (_ *adapter
 		},
 		OpenWait:      hosting.Patience,
 		User:          hosting.User,
-		Logger:        logger,
-		ClientOptions: &mcpclient.Options{Logger: logger},
+		Logger:        s.logger,
+		ClientOptions: &mcpclient.Options{Logger: s.logger},
 		ListDir:       cli.Place("service-tools"),
 	}
 	toolset, err := adapter.Open(ctx, entries.Shared, opts)
 	if err != nil {
-		_ = entries.Close()
-		return nil, nil, err
+		return nil, err
 	}
-	end = func() {
-		_ = toolset.Close()
-		_ = entries.Close()
-	}
-	if err := hosting.Report(logger, o.config, toolset.Servers(), entries.Wrong); err != nil {
-		end()
-		return nil, nil, err
-	}
-	return toolset, end, nil
+	s.closers = append(s.closers, func() { _ = toolset.Close() })
+	return toolset, hosting.Report(s.logger, o.config, toolset.Servers(), entries.Wrong)
 }

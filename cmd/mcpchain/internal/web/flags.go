@@ -88,7 +88,10 @@ func declare(getenv func(string) string) (*cli.Command, *options) {
 	c.TimeoutFlags(&o.timeouts)
 	c.HostingFlags(&o.Hosting)
 	c.Group(cli.GroupUsers, func(flags *flag.FlagSet) {
-		flags.Func("origin", "public `URL` of the page behind a proxy, such as https://agent.example.com", o.setOrigin)
+		flags.Func("origin", "public `URL` of the page behind a proxy, such as https://agent.example.com", func(text string) (err error) {
+			o.origin, err = parseOrigin(text)
+			return err
+		})
 		flags.StringVar(&o.addressHeader, "address-header", "",
 			"`header` whose last element is the browser's address, set by a proxy of -trusted-proxy; default: none")
 		flags.StringVar(&o.userFrom, "user-from", "", "`header` with the user that a proxy of -trusted-proxy has signed in")
@@ -98,7 +101,13 @@ func declare(getenv func(string) string) (*cli.Command, *options) {
 	})
 	c.Group("Views of tools", func(flags *flag.FlagSet) {
 		flags.StringVar(&o.views, "views", "", "`address` of the sandbox in which tools' views run, or none; default: the next port of -listen")
-		flags.Func("views-origin", "public `origin` of the sandbox; default: its address, or with -origin no views", o.setViewsOrigin)
+		flags.Func("views-origin", "public `origin` of the sandbox; default: its address, or with -origin no views", func(text string) error {
+			origin, err := parseOrigin(text)
+			if err == nil {
+				o.viewsFrom = origin.String()
+			}
+			return err
+		})
 		flags.BoolVar(&o.viewsLocal, "views-local", false,
 			"let views use addresses of this machine and of private networks that their servers declare")
 	})
@@ -128,21 +137,6 @@ func parseFlags(args []string, getenv func(string) string, out io.Writer) (*opti
 		return nil, c.Refuse(err)
 	}
 	return o, c.Positive("connect-timeout", "idle-timeout", "call-timeout", "stored", "bytes", "rate", "turn-tokens")
-}
-
-// setOrigin sets the flag -origin.
-func (o *options) setOrigin(text string) (err error) {
-	o.origin, err = parseOrigin(text)
-	return err
-}
-
-// setViewsOrigin sets the flag -views-origin.
-func (o *options) setViewsOrigin(text string) error {
-	origin, err := parseOrigin(text)
-	if err == nil {
-		o.viewsFrom = origin.String()
-	}
-	return err
 }
 
 // parseOrigin returns the origin of a URL, without a port that browsers omit.
