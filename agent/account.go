@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -63,7 +64,9 @@ func (l allowance) isTooShort() bool { return l.stop != StopOutput && l.output <
 // not be the last leaves as much as it takes itself; a sub-agent leaves its parent enough for the last
 // answer. The output may be negative.
 func (a account) allowance(input int64, final bool) allowance {
-	allowed := allowance{output: a.engine.agent.maxOutput(), stop: StopOutput, limiting: a.engine}
+	r := a.engine.agent
+	most := cmp.Or(r.opts.Model.MaxTokens, max(r.info.MaxTokens, 0), defaultOutput)
+	allowed := allowance{output: int64(most), stop: StopOutput, limiting: a.engine}
 	keep, share := int64(lastAnswer), int64(2) // the call gets 1/share of what is left beyond keep
 	if final {
 		keep, share = 0, 1

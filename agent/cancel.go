@@ -23,7 +23,10 @@ func (a *Agent) Cancel(ctx context.Context, key run.Key) (run.Status, error) {
 		if requestErr := a.recipe.opts.Durable.Store.RequestCancel(ctx, key); requestErr != nil {
 			err = errors.Join(err, requestErr)
 		}
-		a.recipe.renewer.checkCancelsNow()
+		select {
+		case a.recipe.renewer.checkNow <- struct{}{}: // this process may hold it
+		default:
+		}
 	}
 	if err != nil {
 		return "", fmt.Errorf("cancel: %w", err)
@@ -69,21 +72,6 @@ func (r *renewer) checkCancels(ctx context.Context) {
 			r.stop(h, errCancelRequested)
 		}
 	}
-}
-
-// checkCancelsNow makes the renewer's goroutine look for runs to cancel, without waiting for that.
-func (r *renewer) checkCancelsNow() {
-	select {
-	case r.checkNow <- struct{}{}:
-	default:
-	}
-}
-
-// hasCancelRequest reports whether a run that this process acquires is to be cancelled.
-func (h *hold) hasCancelRequest(ctx context.Context) bool {
-	requests, err := h.store.CancelRequests(ctx)
-	seq, ok := requests[h.lease.Key]
-	return err == nil && ok && h.hasToCancel(ctx, seq) // after an error the renewer checks again
 }
 
 // hasToCancel reports whether a request after record number seq applies to this process's work on the

@@ -10,17 +10,6 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// checkPrices returns an error if the cost of the run, or of one that it works for, is limited and
-// the model has no price.
-func (a account) checkPrices() error {
-	for at := a.engine; at != nil; at = at.parent {
-		if err := a.engine.agent.checkPrices(at.rec.state.Limits.Cost); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // checkPrices returns an error for limits of the cost that cannot be enforced, because one of the
 // models that may reply has no name or no price. The error names the option to set.
 func (r *recipe) checkPrices(limits map[string]int64) error {

@@ -46,19 +46,15 @@ type tally struct {
 	ids    callIDs
 }
 
-// forgetHistory resets the counts, for a history that has become shorter.
-func (t *tally) forgetHistory() {
-	t.ids = callIDs{}
-	t.window.messages, t.window.history, t.window.results = 0, 0, 0
-}
-
 // turn calls the model and records its reply: calls, with which the run continues, a text that the
 // model has to correct, or the end of the run. An error means that the run has failed, or ends in this
 // process.
 func (d *dialog) turn() error {
 	defer d.endModelCall()
-	if err := d.rec.commitReplies(); err != nil {
-		return err
+	if h := d.rec.writer.hold; h != nil && len(h.unsavedReplies()) > 0 { // a hook or the model may take long
+		if err := d.rec.commit(); err != nil {
+			return err
+		}
 	}
 	if err := d.compact(); err != nil {
 		return d.engine.fail(err)
@@ -148,7 +144,7 @@ func (d *dialog) ask(limit StopReason) (r *reply, stop StopReason, err error) {
 	return r, stop, d.recordReply(q, r, end, final)
 }
 
-// failCall returns the error of a model call that failed, and keeps what is known of its reply: the text
+// failCall returns the error of a model call that failed, an [overflowError] if it was too long and nothing was shown, and keeps what is known of its reply: the text
 // that was shown, unless hooks had to see it first or it has no end, and the usage of a reply that a check or a hook has
 // refused. With a limit of tokens or cost, its reservation counts instead.
 func (d *dialog) failCall(q *model.Request, r *reply, stream *streamedReply, err error) error {
@@ -160,7 +156,10 @@ func (d *dialog) failCall(q *model.Request, r *reply, stream *streamedReply, err
 			return failure
 		}
 	}
-	return d.wrapOverflow(q, stream, err)
+	if failed, ok := errors.AsType[*model.Error](err); ok && failed.Kind == model.ErrorTooLong && !stream.isShown() {
+		return &overflowError{err, callSize(q, &d.agent.info)}
+	}
+	return err
 }
 
 // generateReply returns the reply to a model call, counted and changed by the hooks. With an error it

@@ -136,15 +136,9 @@ func askModel(ctx context.Context, m Model, r *model.Request, hasNext bool, yiel
 
 // mayAskNext reports whether another model may be asked after this error.
 func mayAskNext(err error) bool {
+	kinds := []model.ErrorKind{model.ErrorRateLimit, model.ErrorUnavailable, model.ErrorAuth, model.ErrorNotFound}
 	failed, ok := errors.AsType[*model.Error](err)
-	if !ok {
-		return false
-	}
-	switch failed.Kind {
-	case model.ErrorRateLimit, model.ErrorUnavailable, model.ErrorAuth, model.ErrorNotFound:
-		return true
-	}
-	return false
+	return ok && slices.Contains(kinds, failed.Kind)
 }
 
 // memory returns the memory of a conversation, which it stores in scratch. It is empty at the

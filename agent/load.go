@@ -104,7 +104,11 @@ func (a *Agent) hold(ctx context.Context, key run.Key, replies ...run.Reply) (*l
 // request to cancel the run.
 func (l *loadedRun) setHold(ctx context.Context, h *hold) {
 	l.hold = h
-	l.isCancelled = !l.state.Status.Ended() && h.hasCancelRequest(ctx)
+	if !l.state.Status.Ended() {
+		requests, err := h.store.CancelRequests(ctx)
+		seq, ok := requests[h.lease.Key]
+		l.isCancelled = err == nil && ok && h.hasToCancel(ctx, seq) // after an error the renewer checks again
+	}
 }
 
 // acquire acquires the lease of a run.

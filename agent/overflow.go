@@ -26,14 +26,6 @@ func (e *overflowError) finalError() error {
 	return fmt.Errorf("%w; the history cannot be made shorter: ask for less, or %s", e.error, moreRoom)
 }
 
-// wrapOverflow wraps the error of a call that is too long, unless some of a reply was shown.
-func (d *dialog) wrapOverflow(q *model.Request, stream *streamedReply, err error) error {
-	if failed, ok := errors.AsType[*model.Error](err); !ok || failed.Kind != model.ErrorTooLong || stream.isShown() {
-		return err
-	}
-	return &overflowError{err, callSize(q, &d.agent.info)}
-}
-
 // refit learns the model's window from its refusal, and shortens the history to fit, by the agent's
 // compactor or else by [compact.Trim]. If nothing can be left out, the error is the refusal, with
 // what helps.
@@ -181,7 +173,8 @@ func (d *dialog) shorten(compactor compact.Compactor, budget compact.Budget) (*l
 	}
 	change := &ledger.Compacted{Replaced: short.Replaced, Messages: short.Messages, Usage: used}
 	d.listKept(change)
-	d.tally.forgetHistory()
+	d.tally.ids = callIDs{}
+	d.tally.window.messages, d.tally.window.history, d.tally.window.results = 0, 0, 0
 	d.truncation = truncation{reported: d.truncation.reported}
 	return change, d.rec.record([]Event{&Compacted{Replaced: change.Replaced}}, change)
 }

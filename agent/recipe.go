@@ -152,11 +152,3 @@ func (r *recipe) subAgent(c *ledger.Call) *subAgent {
 	}
 	return r.subs[i]
 }
-
-// maxOutput returns how many tokens to reserve for a reply if tokens or costs are limited.
-func (r *recipe) maxOutput() int64 {
-	if n := cmp.Or(r.opts.Model.MaxTokens, r.info.MaxTokens); n > 0 {
-		return int64(n)
-	}
-	return defaultOutput
-}

@@ -131,15 +131,6 @@ func (r *recorder) commit() error {
 	return fmt.Errorf("keep the run: %w", err)
 }
 
-// commitReplies commits before work that may take long, such as a hook or a model call, if this
-// process has replies that the store gets only with the next records.
-func (r *recorder) commitReplies() error {
-	if h := r.writer.hold; h != nil && len(h.unsavedReplies()) > 0 {
-		return r.commit()
-	}
-	return nil
-}
-
 // read calls f while the state does not change.
 func (r *recorder) read(f func(s *ledger.State)) {
 	r.writer.mu.Lock()

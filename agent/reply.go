@@ -254,14 +254,8 @@ func receive(
 
 // isRetryable reports whether repeating a model call may help, and the model has not done so itself.
 func isRetryable(e *model.Error) bool {
-	if e.Retried || e.RetryAfter > maxRetryAfter {
-		return false
-	}
-	switch e.Kind {
-	case model.ErrorRateLimit, model.ErrorTimeout, model.ErrorUnavailable:
-		return true
-	}
-	return false
+	kinds := []model.ErrorKind{model.ErrorRateLimit, model.ErrorTimeout, model.ErrorUnavailable}
+	return !e.Retried && e.RetryAfter <= maxRetryAfter && slices.Contains(kinds, e.Kind)
 }
 
 // Bounds of a reply.

@@ -24,8 +24,10 @@ func (d *dialog) prepare(stop StopReason) (*model.Request, StopReason, error) {
 	if err := d.discover(); err != nil {
 		return nil, stop, err
 	}
-	if err := d.account.checkPrices(); err != nil {
-		return nil, stop, err
+	for at := d.engine; at != nil; at = at.parent {
+		if err := a.checkPrices(at.rec.state.Limits.Cost); err != nil {
+			return nil, stop, err
+		}
 	}
 	system, err := d.system()
 	if err != nil {

@@ -56,15 +56,10 @@ func spent(info map[string]any) run.Usage {
 // countsApart reports whether the provider counts cached tokens in addition to the input, as
 // langchaingo's Anthropic does. The models of this module count them in PromptTokens.
 func countsApart(info map[string]any) bool {
-	if _, ours := info["PromptTokens"]; ours {
-		return false
-	}
-	for _, key := range []string{"CacheCreationInputTokens", "cache_creation_input_tokens"} {
-		if _, ok := info[key]; ok {
-			return true
-		}
-	}
-	return false
+	_, isOurs := info["PromptTokens"]
+	_, isTheirs := info["CacheCreationInputTokens"]
+	_, isRaw := info["cache_creation_input_tokens"]
+	return !isOurs && (isTheirs || isRaw)
 }
 
 const maxCount = 1 << 40 // so that sums do not overflow
