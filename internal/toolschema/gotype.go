@@ -37,40 +37,34 @@ func OfType(t reflect.Type) (json.RawMessage, error) {
 	if err != nil {
 		return nil, fmt.Errorf("schema of %v: %w", t, err)
 	}
-	defs := map[string]typeSchema{}
+	root.Defs = map[string]*typeSchema{}
 	for i := 0; i < len(w.recursive); i++ { // a definition may add further ones
 		t := w.recursive[i]
-		if defs[w.names[t]], err = w.composite(t); err != nil {
+		if root.Defs[w.names[t]], err = w.composite(t); err != nil {
 			return nil, fmt.Errorf("schema of %v: %w", t, err)
 		}
 	}
-	if len(defs) > 0 {
-		root["$defs"] = defs
-	}
-	return root.MarshalJSON()
+	return jsonrpc.Marshal(root)
 }
 
-// typeSchema is the schema of a type, by its keywords. A nil value stands for a missing keyword.
-type typeSchema map[string]any
-
-// keywordOrder lists all keywords of a typeSchema, in the order in which they are written.
-var keywordOrder = strings.Fields("description $ref type format contentEncoding pattern enum minimum maximum items minItems maxItems " +
-	"properties required additionalProperties $defs")
-
-// MarshalJSON writes the keywords in their order.
-func (s typeSchema) MarshalJSON() ([]byte, error) {
-	out := []byte{'{'}
-	for _, keyword := range keywordOrder {
-		if s[keyword] == nil {
-			continue
-		}
-		value, err := jsonrpc.Marshal(s[keyword])
-		if err != nil {
-			return nil, err
-		}
-		out = jsonrpc.AppendMember(out, keyword, value)
-	}
-	return jsonrpc.CloseObject(out), nil
+// typeSchema is the schema of a type, with the keywords in the order in which they are written.
+type typeSchema struct {
+	Description          string                 `json:"description,omitempty"`
+	Ref                  string                 `json:"$ref,omitempty"`
+	Type                 string                 `json:"type,omitempty"`
+	Format               string                 `json:"format,omitempty"`
+	ContentEncoding      string                 `json:"contentEncoding,omitempty"`
+	Pattern              string                 `json:"pattern,omitempty"`
+	Enum                 []string               `json:"enum,omitempty"`
+	Minimum              any                    `json:"minimum,omitempty"` // an integer, or a json.Number
+	Maximum              any                    `json:"maximum,omitempty"`
+	Items                *typeSchema            `json:"items,omitempty"`
+	MinItems             *int                   `json:"minItems,omitempty"`
+	MaxItems             *int                   `json:"maxItems,omitempty"`
+	Properties           json.RawMessage        `json:"properties,omitempty"`
+	Required             []string               `json:"required,omitempty"`
+	AdditionalProperties any                    `json:"additionalProperties,omitempty"` // a *typeSchema, or false
+	Defs                 map[string]*typeSchema `json:"$defs,omitempty"`
 }
 
 // typeWriter writes one schema.
@@ -81,7 +75,7 @@ type typeWriter struct {
 }
 
 // reference returns a reference to the definition of a recursive type.
-func (w *typeWriter) reference(t reflect.Type) typeSchema {
+func (w *typeWriter) reference(t reflect.Type) *typeSchema {
 	name, known := w.names[t]
 	if !known {
 		name = definitionName(t)
@@ -90,7 +84,7 @@ func (w *typeWriter) reference(t reflect.Type) typeSchema {
 		}
 		w.names[t], w.recursive = name, append(w.recursive, t)
 	}
-	return typeSchema{"$ref": "#/$defs/" + name}
+	return &typeSchema{Ref: "#/$defs/" + name}
 }
 
 // definitionName returns a type's name, or else its kind, without characters that need escapes in references.
@@ -112,30 +106,30 @@ var (
 const maxPointers = 100
 
 // schema returns the schema of a type.
-func (w *typeWriter) schema(t reflect.Type) (typeSchema, error) {
+func (w *typeWriter) schema(t reflect.Type) (*typeSchema, error) {
 	for n := 0; n < maxPointers && t.Kind() == reflect.Pointer; n++ {
 		t = t.Elem()
 	}
 	switch pointer := reflect.PointerTo(t); {
 	case t == reflect.TypeFor[time.Time]():
-		return typeSchema{"type": "string", "format": "date-time"}, nil
+		return &typeSchema{Type: "string", Format: "date-time"}, nil
 	case t == reflect.TypeFor[json.Number]():
-		return typeSchema{"type": "number"}, nil
+		return &typeSchema{Type: "number"}, nil
 	case pointer.Implements(jsonUnmarshaler):
-		return typeSchema{}, nil
+		return new(typeSchema), nil
 	case pointer.Implements(textUnmarshaler):
-		return typeSchema{"type": "string"}, nil
+		return &typeSchema{Type: "string"}, nil
 	}
 	switch t.Kind() {
 	case reflect.Bool:
-		return typeSchema{"type": "boolean"}, nil
+		return &typeSchema{Type: "boolean"}, nil
 	case reflect.String:
-		return typeSchema{"type": "string"}, nil
+		return &typeSchema{Type: "string"}, nil
 	case reflect.Float32, reflect.Float64:
-		return typeSchema{"type": "number"}, nil
+		return &typeSchema{Type: "number"}, nil
 	case reflect.Interface:
 		if t.NumMethod() == 0 {
-			return typeSchema{}, nil
+			return new(typeSchema), nil
 		}
 	case reflect.Slice, reflect.Array, reflect.Map, reflect.Struct:
 		// A type without a name that contains itself does so by a type with a better name, except by a pointer type.
@@ -145,7 +139,7 @@ func (w *typeWriter) schema(t reflect.Type) (typeSchema, error) {
 		return w.composite(t)
 	default:
 		if low, high, ok := integers(t); ok {
-			return typeSchema{"type": "integer", "minimum": low, "maximum": high}, nil
+			return &typeSchema{Type: "integer", Minimum: low, Maximum: high}, nil
 		}
 	}
 	return nil, fmt.Errorf("%v has no JSON", t)
@@ -169,7 +163,7 @@ func integers(t reflect.Type) (low, high any, ok bool) {
 }
 
 // composite returns the schema of a type that may contain itself.
-func (w *typeWriter) composite(t reflect.Type) (typeSchema, error) {
+func (w *typeWriter) composite(t reflect.Type) (*typeSchema, error) {
 	w.open[t]++
 	defer func() { w.open[t]-- }()
 	switch t.Kind() {
@@ -182,24 +176,24 @@ func (w *typeWriter) composite(t reflect.Type) (typeSchema, error) {
 }
 
 // list returns the schema of a slice or an array. Bytes with a JSON form of their own are not base64.
-func (w *typeWriter) list(t reflect.Type) (typeSchema, error) {
+func (w *typeWriter) list(t reflect.Type) (*typeSchema, error) {
 	element := reflect.PointerTo(t.Elem())
 	if t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8 &&
 		!element.Implements(jsonUnmarshaler) && !element.Implements(textUnmarshaler) {
-		return typeSchema{"type": "string", "contentEncoding": "base64"}, nil
+		return &typeSchema{Type: "string", ContentEncoding: "base64"}, nil
 	}
 	items, err := w.schema(t.Elem())
 	if err != nil {
 		return nil, err
 	}
 	if t.Kind() == reflect.Array {
-		return typeSchema{"type": "array", "items": items, "minItems": t.Len(), "maxItems": t.Len()}, nil
+		return &typeSchema{Type: "array", Items: items, MinItems: new(t.Len()), MaxItems: new(t.Len())}, nil
 	}
-	return typeSchema{"type": "array", "items": items}, nil
+	return &typeSchema{Type: "array", Items: items}, nil
 }
 
 // mapping returns the schema of a map, whose keys encoding/json must be able to read from strings.
-func (w *typeWriter) mapping(t reflect.Type) (typeSchema, error) {
+func (w *typeWriter) mapping(t reflect.Type) (*typeSchema, error) {
 	_, _, isInteger := integers(t.Key())
 	if t.Key().Kind() != reflect.String && !isInteger && !reflect.PointerTo(t.Key()).Implements(textUnmarshaler) {
 		return nil, fmt.Errorf("%v has keys that are not strings", t)
@@ -208,11 +202,11 @@ func (w *typeWriter) mapping(t reflect.Type) (typeSchema, error) {
 	if err != nil {
 		return nil, err
 	}
-	return typeSchema{"type": "object", "additionalProperties": values}, nil
+	return &typeSchema{Type: "object", AdditionalProperties: values}, nil
 }
 
 // object returns the schema of a struct.
-func (w *typeWriter) object(t reflect.Type) (typeSchema, error) {
+func (w *typeWriter) object(t reflect.Type) (*typeSchema, error) {
 	properties := []byte{'{'}
 	var required []string
 	for _, f := range structFields(t) {
@@ -220,7 +214,7 @@ func (w *typeWriter) object(t reflect.Type) (typeSchema, error) {
 		if err != nil {
 			return nil, fmt.Errorf("field %s: %w", f.Name, err)
 		}
-		written, err := property.MarshalJSON()
+		written, err := jsonrpc.Marshal(property)
 		if err != nil {
 			return nil, fmt.Errorf("field %s: %w", f.Name, err)
 		}
@@ -229,9 +223,7 @@ func (w *typeWriter) object(t reflect.Type) (typeSchema, error) {
 			required = append(required, f.name)
 		}
 	}
-	out := typeSchema{"type": "object", "properties": json.RawMessage(jsonrpc.CloseObject(properties)), "additionalProperties": false}
-	if len(required) > 0 {
-		out["required"] = required
-	}
-	return out, nil
+	return &typeSchema{
+		Type: "object", Properties: jsonrpc.CloseObject(properties), Required: required, AdditionalProperties: false,
+	}, nil
 }

@@ -97,7 +97,7 @@ func isScalar(t reflect.Type) bool {
 }
 
 // property returns the schema of a field.
-func (w *typeWriter) property(f field) (typeSchema, error) {
+func (w *typeWriter) property(f field) (*typeSchema, error) {
 	s, err := w.schema(f.Type)
 	if err != nil {
 		return nil, err
@@ -113,29 +113,29 @@ func (w *typeWriter) property(f field) (typeSchema, error) {
 		}
 	}
 	if text := f.Tag.Get("jsonschema"); text != "" {
-		s["description"] = text
+		s.Description = text
 	}
 	return s, f.setBounds(s)
 }
 
 // quote returns the schema of a value that is inside a string. A text there would need quotes of its own.
-func quote(s typeSchema) (typeSchema, error) {
-	switch s["type"] {
+func quote(s *typeSchema) (*typeSchema, error) {
+	switch s.Type {
 	case "boolean":
-		return typeSchema{"type": "string", "enum": []string{"true", "false"}}, nil
+		return &typeSchema{Type: "string", Enum: []string{"true", "false"}}, nil
 	case "integer":
-		return typeSchema{"type": "string", "pattern": "^-?[0-9]+$"}, nil
+		return &typeSchema{Type: "string", Pattern: "^-?[0-9]+$"}, nil
 	case "number":
-		return typeSchema{"type": "string", "pattern": `^-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?$`}, nil
+		return &typeSchema{Type: "string", Pattern: `^-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?$`}, nil
 	case "string":
 		return nil, errors.New("the option string of the tag json is for numbers and booleans")
 	}
-	return typeSchema{"type": "string"}, nil
+	return &typeSchema{Type: "string"}, nil
 }
 
 // setBounds sets the keywords of the tags minimum and maximum. They are for numbers, and not wider than the bounds of the type.
-func (f field) setBounds(s typeSchema) error {
-	low, high := boundOf(s["minimum"], math.Inf(-1)), boundOf(s["maximum"], math.Inf(1))
+func (f field) setBounds(s *typeSchema) error {
+	low, high := boundOf(s.Minimum, math.Inf(-1)), boundOf(s.Maximum, math.Inf(1))
 	for _, bound := range []string{"minimum", "maximum"} {
 		text, ok := f.Tag.Lookup(bound)
 		if !ok {
@@ -147,14 +147,15 @@ func (f field) setBounds(s typeSchema) error {
 		}
 		value, _ := number.Float64() // infinite if it is too large
 		switch {
-		case s["type"] != "integer" && s["type"] != "number":
+		case s.Type != "integer" && s.Type != "number":
 			return fmt.Errorf("tag %s is for numbers, not for %v", bound, f.Type)
 		case value < low || value > high:
 			return fmt.Errorf("%s %s is not from %v to %v", bound, text, low, high)
 		case bound == "minimum":
-			low = value
+			low, s.Minimum = value, number
+		default:
+			s.Maximum = number
 		}
-		s[bound] = number
 	}
 	return nil
 }
@@ -169,11 +170,11 @@ func boundOf(bound any, none float64) float64 {
 
 // enumerate limits a schema of strings, or of lists of strings, to values, which the field must be able to hold. The schema
 // is inside that many lists.
-func (f field) enumerate(s typeSchema, values []string, lists int) error {
-	if items, ok := s["items"].(typeSchema); ok {
-		return f.enumerate(items, values, lists+1)
+func (f field) enumerate(s *typeSchema, values []string, lists int) error {
+	if s.Items != nil {
+		return f.enumerate(s.Items, values, lists+1)
 	}
-	if s["type"] != "string" {
+	if s.Type != "string" {
 		return fmt.Errorf("tag enum is for strings, not for %v", f.Type)
 	}
 	for _, value := range values {
@@ -181,7 +182,7 @@ func (f field) enumerate(s typeSchema, values []string, lists int) error {
 			return fmt.Errorf("enum %q: %w", value, err)
 		}
 	}
-	s["enum"] = values
+	s.Enum = values
 	return nil
 }
 
