@@ -89,34 +89,28 @@ func describeShape(data []byte) string {
 	return "{" + b.String() + "}"
 }
 
+// kinds names the kinds of values but lists.
+var kinds = map[jsontext.Kind]string{'"': "string", '0': "number", 't': "boolean", 'f': "boolean", '{': "object", 'n': "null"}
+
 // valueShape reads the next value and describes it: a list by its length and the kind of its first
 // value. It returns "" for a value that cannot be read.
 func valueShape(d *jsontext.Decoder) string {
-	switch d.PeekKind() {
-	case '"':
-		return skipValue(d, "string")
-	case '0':
-		return skipValue(d, "number")
-	case 't', 'f':
-		return skipValue(d, "boolean")
-	case '{':
-		return skipValue(d, "object")
-	case '[':
+	kind := d.PeekKind()
+	if kind == '[' {
 		return listShape(d)
 	}
-	return skipValue(d, "null")
+	if d.SkipValue() != nil {
+		return ""
+	}
+	return kinds[kind]
 }
 
 func listShape(d *jsontext.Decoder) string {
 	_, _ = d.ReadToken() // its beginning
-	kind := "values"
-	switch d.PeekKind() {
-	case '{':
-		kind = "objects"
-	case '"':
-		kind = "strings"
+	kind, n := "values", 0
+	if first := d.PeekKind(); first == '{' || first == '"' {
+		kind = kinds[first] + "s"
 	}
-	n := 0
 	for ; d.PeekKind() != ']'; n++ {
 		if d.SkipValue() != nil {
 			return ""
@@ -124,14 +118,6 @@ func listShape(d *jsontext.Decoder) string {
 	}
 	_, _ = d.ReadToken() // its end
 	return fmt.Sprintf("[%d %s]", n, kind)
-}
-
-// skipValue skips the next value. It returns kind, or "" if the value cannot be read.
-func skipValue(d *jsontext.Decoder, kind string) string {
-	if d.SkipValue() != nil {
-		return ""
-	}
-	return kind
 }
 
 func cut(text string, limit int) string {
