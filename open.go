@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/anthropicmodel"
 	"github.com/mcpchain/mcpchain/agent/openaimodel"
@@ -151,8 +153,8 @@ func (h *Host) Problems() []adapter.ServerStatus {
 //
 // If the host has a terminal and the options have neither Person.Reply nor Durable.Store, the
 // person at the terminal answers the questions of runs. The first of these that there is decides
-// on calls: Person.Approve; that person ([agent.AskPerson]); Approve of [Options].Toolset or of a
-// function. If there is none, every call is allowed.
+// on calls: Person.Approve; that person ([agent.AskPerson]), but only about calls that Approve of [Options].Toolset
+// allows unchanged; Approve of [Options].Toolset or of a function. If there is none, every call is allowed.
 func (h *Host) Agent(m agent.Model, opts *agent.Options) (*agent.Agent, error) {
 	if m == nil {
 		var err error
@@ -168,7 +170,7 @@ func (h *Host) Agent(m agent.Model, opts *agent.Options) (*agent.Agent, error) {
 	if t := h.options.Terminal; t != nil && o.Person.Reply == nil && o.Durable.Store == nil {
 		o.Person.Reply = t.Reply
 		if o.Person.Approve == nil {
-			o.Person.Approve = agent.AskPerson
+			o.Person.Approve = h.approve
 		}
 	}
 	a, err := agent.New(m, &o)
@@ -179,6 +181,18 @@ func (h *Host) Agent(m agent.Model, opts *agent.Options) (*agent.Agent, error) {
 		return nil, err
 	}
 	return a, nil
+}
+
+// approve asks the person at the terminal about a call, unless it is one of a server for which Approve of Options.Toolset
+// denies or edits it, or fails.
+func (h *Host) approve(ctx context.Context, r *approval.Request) (approval.Decision, error) {
+	ofServer := slices.ContainsFunc(h.tools.Servers(), func(s adapter.ServerStatus) bool { return s.Name == r.Server })
+	if t := h.options.Toolset; ofServer && t != nil && t.Approve != nil {
+		if d, err := t.Approve(ctx, r); err != nil || !d.Allow || d.Arguments != nil {
+			return d, err
+		}
+	}
+	return agent.AskPerson(ctx, r)
 }
 
 // Ask asks the model of the environment one question, with an agent as Agent(nil, nil) makes it.

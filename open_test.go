@@ -18,6 +18,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpchain/mcpchain/adapter"
+	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/agenttest"
@@ -97,8 +98,7 @@ func TestNoPlaceForTokens(t *testing.T) {
 		h := check.Value(Open(t.Context(), servers, &Options{Terminal: terminal}))(t)
 		defer h.Close()
 		check.Equal(t, "tools", len(h.Tools().Catalog(profile.Plain).Tools()), 2)
-		problem := h.Problems()[0].Err.Error()
-		check.That(t, terminal != nil || strings.Contains(problem, "file store: "), "got %s, want why there are no tokens", problem)
+		check.That(t, terminal != nil || strings.Contains(h.Problems()[0].Err.Error(), "file store: "), "got %v, want why there are no tokens", h.Problems())
 	}
 	check.Contains(t, "the person saw", shown.String(), "a sign-in lasts until the end of the program only: file store: ")
 }
@@ -165,14 +165,16 @@ func TestAgentOfAHost(t *testing.T) {
 	t.Setenv("OPENAI_MODEL", "m")
 	t.Setenv("OPENAI_API_KEY", "k")
 	t.Setenv("OPENAI_BASE_URL", completions(t))
-	for typed, want := range map[string]string{"y\ny\n": "pong", "y\nn\n": "not approved"} {
+	for typed, want := range map[string]string{"y\ny\n": "pong", "y\nn\n": "not approved", "y\n": "not here"} {
 		var shown strings.Builder
-		h, err := Open(t.Context(), file(t, map[string]any{"s": map[string]any{"url": serve(t)}}),
-			&Options{Tokens: oauth.NewMemoryStore(), Terminal: &Terminal{In: strings.NewReader(typed), Out: &shown}})
-		check.Must(t, err)
+		strict := func(context.Context, *approval.Request) (approval.Decision, error) {
+			return approval.Decision{Allow: typed != "y\n", Reason: "not here"}, nil // before the person is asked
+		}
+		h := check.Value(Open(t.Context(), file(t, map[string]any{"s": map[string]any{"url": serve(t)}}), &Options{
+			Tokens: oauth.NewMemoryStore(), Terminal: &Terminal{In: strings.NewReader(typed), Out: &shown}, Toolset: &adapter.Options{Approve: strict}}))(t)
 		defer h.Close()
 		result, err := check.Value(h.Agent(nil, nil))(t).Run(t.Context(), agent.Text("go"))
-		check.That(t, err == nil && strings.Contains(result.Output, want) && strings.Contains(shown.String(), `"s" asks the model:`),
+		check.That(t, err == nil && strings.Contains(result.Output, want) && strings.Contains(shown.String(), `"s" asks the model:`) == (typed != "y\n"),
 			"%q: got %+v, %v, and the person saw %q", typed, result, err, &shown)
 	}
 }
@@ -243,12 +245,10 @@ func TestAskWithoutAModel(t *testing.T) {
 func TestModelOfTheEnvironment(t *testing.T) {
 	t.Setenv("OPENAI_MODEL", "")
 	t.Setenv("ANTHROPIC_MODEL", "")
-	h, err := Open(t.Context(), file(t, map[string]any{"s": map[string]any{"url": serve(t)}}),
-		&Options{Tokens: oauth.NewMemoryStore(), Terminal: &Terminal{In: strings.NewReader("y\ny\n"), Out: io.Discard}})
-	check.Must(t, err)
+	h := check.Value(Open(t.Context(), file(t, map[string]any{"s": map[string]any{"url": serve(t)}}),
+		&Options{Tokens: oauth.NewMemoryStore(), Terminal: &Terminal{In: strings.NewReader("y\ny\n"), Out: io.Discard}}))(t)
 	defer h.Close()
-	const none = "no model: set OPENAI_MODEL"
-	check.Text(t, check.Err(h.Ask(t.Context(), "go")), none)
+	check.Text(t, check.Err(h.Ask(t.Context(), "go")), "no model: set OPENAI_MODEL")
 
 	t.Setenv("OPENAI_MODEL", "m")
 	t.Setenv("OPENAI_API_KEY", "k")
