@@ -80,17 +80,10 @@ func (d *document) keywords(s map[string]any, at string) error {
 			return fmt.Errorf("at %q: %s %v: want a whole number that is not negative", at, key, s[key])
 		}
 	}
-	if err := d.identity(s, at); err != nil {
-		return err
-	}
-	if err := d.reference(s, at); err != nil {
-		return err
-	}
-	if err := d.dynamicAnchors(s, at); err != nil {
-		return err
-	}
-	if err := d.ignorePattern(s, at); err != nil {
-		return err
+	for _, check := range []func(map[string]any, string) error{d.identity, d.reference, d.dynamicAnchors, d.ignorePattern} {
+		if err := check(s, at); err != nil {
+			return err
+		}
 	}
 	// 2020-12 validation, section 6.1.2: a value is valid "if its value is equal to
 	// one of the elements". The validator treats an empty list like a missing one.

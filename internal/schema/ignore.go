@@ -3,7 +3,6 @@ package schema
 import (
 	"fmt"
 	"maps"
-	"slices"
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/schema/tree"
@@ -42,8 +41,8 @@ func (d *document) ignorePattern(s map[string]any, at string) error {
 // property may match one of them, so the rules for additional properties no longer apply.
 func (d *document) ignorePropertyPatterns(s map[string]any, at string) error {
 	patterns, _ := s["patternProperties"].(map[string]any)
-	for _, expr := range slices.Sorted(maps.Keys(patterns)) {
-		at := tree.Join(tree.Join(at, "patternProperties"), expr)
+	for _, expr := range tree.Keys(patterns) {
+		at := tree.Join(at, "patternProperties", expr)
 		foreign, err := d.isForeign(expr, at)
 		if err != nil {
 			return err
@@ -129,9 +128,5 @@ func relaxReferences(v any) (refers bool) {
 	for _, keyword := range around {
 		relax(s, keyword)
 	}
-	refers = len(around) > 0
-	_, static := s["$ref"]
-	_, dynamic := s["$dynamicRef"]
-	_, recursive := s["$recursiveRef"]
-	return refers || static || dynamic || recursive
+	return len(around) > 0 || tree.HasAny(s, []string{"$ref", "$dynamicRef", "$recursiveRef"})
 }

@@ -3,6 +3,7 @@ package schema
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -74,15 +75,12 @@ func (p location) violationBelow(d detail) *Violation {
 
 // otherViolation reports the first keyword, by name, with the message of the validator.
 func (p location) otherViolation() *Violation {
-	keywords := make([]string, 0, len(p.result.Errors))
-	for keyword := range p.result.Errors {
-		keywords = append(keywords, keyword)
-	}
+	keywords := slices.Sorted(maps.Keys(p.result.Errors))
 	if len(keywords) == 0 {
 		return &Violation{Path: p.path, Message: "does not fit the schema"}
 	}
-	keyword := slices.Min(keywords)
-	return &Violation{Path: p.path, Keyword: keyword, Message: excerpt.CutAt(p.result.Errors[keyword].Error(), 300)}
+	first := keywords[0]
+	return &Violation{Path: p.path, Keyword: first, Message: excerpt.CutAt(p.result.Errors[first].Error(), 300)}
 }
 
 // detail is a place one step further, and the keyword that led there.
@@ -147,14 +145,7 @@ func (p location) step(r *jsonschema.EvaluationResult, keyword string) detail {
 		return d
 	}
 	d.path = tree.Join(p.path, d.key)
-	switch v := p.value.(type) {
-	case map[string]any:
-		d.value = v[d.key]
-	case []any:
-		if i, err := strconv.Atoi(d.key); err == nil && i >= 0 && i < len(v) {
-			d.value = v[i]
-		}
-	}
+	d.value, _ = tree.Step(p.value, d.key)
 	return d
 }
 

@@ -40,12 +40,9 @@ func (w *work) apply(s *jsonschema.Schema, v any, same []*jsonschema.Schema) boo
 	same = append(same, s)
 	w.depth++
 	defer func() { w.depth-- }()
-	for _, sub := range []*jsonschema.Schema{s.ResolvedRef, s.ResolvedDynamicRef, s.Not, s.If, s.Then, s.Else} {
-		if !w.apply(sub, v, same) {
-			return false
-		}
-	}
-	for _, list := range [][]*jsonschema.Schema{s.AllOf, s.AnyOf, s.OneOf} {
+	for _, list := range [][]*jsonschema.Schema{
+		{s.ResolvedRef, s.ResolvedDynamicRef, s.Not, s.If, s.Then, s.Else}, s.AllOf, s.AnyOf, s.OneOf,
+	} {
 		for _, sub := range list {
 			if !w.apply(sub, v, same) {
 				return false

@@ -198,10 +198,10 @@ func (g *gemini) follow(ref, at string, via []hop) (target any, longer []hop, ok
 // if the two contradict each other.
 func (g *gemini) mergeAndReport(a, b map[string]any, at string) map[string]any {
 	out, lost := merge(a, b)
+	if slices.ContainsFunc(lost, contradicts) {
+		return tree.Nothing
+	}
 	for _, key := range lost {
-		if contradicts(key) {
-			return tree.Nothing
-		}
 		g.record(at, key, profile.Wider, "one of two demands is left to validation")
 	}
 	return out

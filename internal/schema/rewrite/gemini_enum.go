@@ -86,12 +86,8 @@ func (f *forms) enumeration(values []any, s map[string]any, at string) map[strin
 	if e.empty {
 		f.record(at, "enum", profile.Narrower, "the empty value is not offered")
 	}
-	switch {
-	case len(e.texts) > 0:
-	case e.null:
-		return f.orNull(nil, true)
-	default:
-		return nil
+	if len(e.texts) == 0 {
+		return f.orNull(nil, e.null)
 	}
 	return f.orNull(f.finish(out, s, at), e.null)
 }

@@ -55,12 +55,12 @@ func (g *gemini) alternatives(s map[string]any, key, at string, via []hop) (all 
 			all = append(all, alternative{branch, nil, path, via})
 			continue
 		}
-		merged, lost := merge(part, base)
-		if tree.Never(b) || tree.Never(part) || slices.ContainsFunc(lost, contradicts) {
+		if tree.Never(b) || tree.Never(part) {
 			continue
 		}
-		for _, key := range lost {
-			g.record(at, key, profile.Wider, "one of two demands is left to validation")
+		merged := g.mergeAndReport(part, base, at)
+		if tree.Never(merged) {
+			continue
 		}
 		tree.CopyKeys(merged, s, "unevaluatedProperties")
 		all = append(all, alternative{branch, merged, path, inner})
