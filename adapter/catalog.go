@@ -147,16 +147,14 @@ func (c *Catalog) LookupStored(server, name, fingerprint string) (*Tool, error) 
 			matching++
 		}
 	}
-	err := &staleToolError{tool: name, server: server}
+	reason := toolGone
 	switch {
 	case matching == 1:
 		return found, nil
 	case matching > 1:
-		err.reason = toolAmbiguous
+		reason = toolAmbiguous
 	case named > 0:
-		err.reason = toolChanged
-	default:
-		err.reason = toolGone
+		reason = toolChanged
 	}
-	return nil, err
+	return nil, &staleToolError{tool: name, server: server, reason: reason}
 }
