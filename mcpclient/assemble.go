@@ -36,7 +36,7 @@ func (c *Client) assembleAnswering() {
 	a.peer = &c.peer
 	a.opts = &c.opts
 	a.open = &c.elicitations
-	a.slots = lifecycle.NewSlots(c.limits.ServerRequests)
+	a.slots = make(lifecycle.Slots, c.limits.ServerRequests)
 	a.session = c
 	a.newRequest = func() *Request { return &Request{Client: c, invocation: new(invocation)} }
 	c.gatherer = &gatherer{

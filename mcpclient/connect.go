@@ -135,8 +135,8 @@ func (c *connector) dial(ctx context.Context, t Transport) error {
 // reads it, and sends the log level to a legacy server.
 func (c *connector) finishHandshake(ctx context.Context) error {
 	e := c.current()
-	if e.has(standaloneStreams) && (c.observesServer() || c.standalone.isWanted()) {
-		c.standalone.read(ctx)
+	if c.observesServer() || c.standalone.isWanted() {
+		c.standalone.open(ctx, true)
 	}
 	if !e.has(sessionLevel) || c.server.Load().Capabilities.Logging == nil {
 		return nil

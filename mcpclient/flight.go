@@ -46,7 +46,7 @@ func (l *link) start(ctx context.Context, e era, r *request, o *callOptions) (*i
 		*o.messageID = flight.ID
 	}
 	if o.follower != nil && err == nil {
-		l.followers.follow(o.follower, flight.ID)
+		o.follower.follow(l, flight.ID)
 	}
 	return flight, err
 }

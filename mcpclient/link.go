@@ -34,7 +34,7 @@ type link struct {
 
 	texts      redactor
 	warnings   warnings
-	followers  followers
+	followers  sync.Map // by the ids of calls that became tasks: the *follower of each
 	dispatcher dispatcher
 
 	mu    sync.Mutex

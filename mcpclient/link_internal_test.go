@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"maps"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -145,25 +147,23 @@ func TestFollowersLeave(t *testing.T) {
 		_, err := c.CallTool(t.Context(), "slow", nil, WithTask(&mcp.Tool{Name: "slow"}), WithTimeout(time.Minute), progress)
 		check.Is(t, err, context.DeadlineExceeded)
 		synctest.Wait()
-		l := c.link.Load()
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		check.Equal(t, "followers", len(l.followers.byID), 0)
-		check.Equal(t, "requests that wait", len(l.calls.Pending()), 0)
+		for id := range c.link.Load().followers.Range {
+			t.Errorf("call %v has a follower", id)
+		}
+		check.Equal(t, "requests that wait", len(c.link.Load().calls.Pending()), 0)
 	})
 }
 
 // A call that is sent again is followed by its last token only.
 func TestFollowersMove(t *testing.T) {
-	l, f := new(link), new(follower)
-	l.followers.follow(f, 1)
-	l.followers.follow(f, 2)
-	check.That(t, l.followers.find(1) == nil && l.followers.find(2) == f, "got the followers %v, want one of 2", l.followers.byID)
-	next := new(link)
-	next.followers.follow(f, 1)
-	if f.unfollow(); len(l.followers.byID) != 0 || len(next.followers.byID) != 0 {
-		t.Errorf("got the followers %v and %v, want none", l.followers.byID, next.followers.byID)
-	}
+	l, next, f := new(link), new(link), new(follower)
+	ids := func() string { return fmt.Sprint(maps.Collect(l.followers.Range), maps.Collect(next.followers.Range)) }
+	f.follow(l, 1)
+	f.follow(l, 2)
+	check.Equal(t, "followers", ids(), fmt.Sprintf("map[2:%p] map[]", f))
+	f.follow(next, 1)
+	f.unfollow()
+	check.Equal(t, "followers afterwards", ids(), "map[] map[]")
 }
 
 // A server that has forgotten everything is asked again to watch the resources, once for all subscriptions, which

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"sync"
 
 	"github.com/mcpchain/mcpchain/internal/bound"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
@@ -36,7 +35,8 @@ func (l *link) onProgress(params json.RawMessage) {
 	if call, ok := l.calls.Find(id); ok {
 		bound.From(call.Value.(*inFlight).ctx).Heard()
 		call.AddNote(bytes.Clone(params)) // without the rest of the message
-	} else if f := l.followers.find(id); f != nil {
+	} else if found, ok := l.followers.Load(id); ok {
+		f := found.(*follower)
 		bound.From(f.ctx).Heard()
 		f.AddNote(bytes.Clone(params))
 	}
@@ -67,36 +67,15 @@ func newFollower(ctx context.Context, maxNotes int) *follower {
 	return f
 }
 
-// followers follow the calls of a connection that became tasks.
-type followers struct {
-	mu   sync.Mutex
-	byID map[int64]*follower // keys are ids of calls; nil before the first
-}
-
-// follow makes f follow the call with this id, and no earlier one.
-func (all *followers) follow(f *follower, id int64) {
+// follow makes f follow the call with this id on a connection, and no earlier one.
+func (f *follower) follow(l *link, id int64) {
 	f.unfollow()
-	all.mu.Lock()
-	defer all.mu.Unlock()
-	if all.byID == nil {
-		all.byID = map[int64]*follower{}
-	}
-	all.byID[id] = f
-	f.stop = func() {
-		all.mu.Lock()
-		defer all.mu.Unlock()
-		delete(all.byID, id)
-	}
+	l.followers.Store(id, f)
+	f.stop = func() { l.followers.Delete(id) }
 }
 
 func (f *follower) unfollow() {
 	if f.stop != nil {
 		f.stop()
 	}
-}
-
-func (all *followers) find(id int64) *follower {
-	all.mu.Lock()
-	defer all.mu.Unlock()
-	return all.byID[id]
 }

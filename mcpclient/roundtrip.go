@@ -127,7 +127,7 @@ func (w *roundTripper) exchangeAlone(
 	m := l.message(e, flight, o)
 	m.Handshake = !w.peer.isReady()
 	if o.countsProgress || o.progress != nil {
-		w.standalone.open(ctx)
+		w.standalone.open(ctx, false)
 	}
 	deliver := func(data []byte) bool {
 		flight.answered = l.receive(data, source{call: &flight.Call, session: m.Session()})

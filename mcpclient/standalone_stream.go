@@ -48,28 +48,21 @@ func (s *standaloneStream) stopReading() {
 	}
 }
 
-// open opens the stream, unless it has been opened before or the era has none, and waits for it as
-// read does.
-func (s *standaloneStream) open(ctx context.Context) {
-	if s.peer.current().has(standaloneStreams) {
-		awaitReady(ctx, s.begin(false))
+// open opens the stream, if the era and the connection can have one, and keeps it open from now on. Without a new session it
+// does so only if it was not opened before. It returns when the stream is open, because the server drops earlier messages,
+// when it has ended, or after the wait.
+func (s *standaloneStream) open(ctx context.Context, newSession bool) {
+	if !s.peer.current().has(standaloneStreams) {
+		return
 	}
-}
-
-// read opens the stream of a new session, if the connection can have one, and keeps it open from
-// now on. It returns when the stream is open, because the server drops earlier messages, when it
-// has ended, or after the wait.
-func (s *standaloneStream) read(ctx context.Context) { awaitReady(ctx, s.begin(true)) }
-
-func awaitReady(ctx context.Context, ready <-chan struct{}) {
 	select {
-	case <-ready:
+	case <-s.begin(newSession):
 	case <-ctx.Done():
 	}
 }
 
-// begin starts to read the stream, and ends the reading of an earlier session's. Without a new session
-// it does so only if the stream was not opened before. It returns the channel for the wait.
+// begin starts to read the stream for [standaloneStream.open], and ends the reading of an earlier session's. It returns the
+// channel for the wait.
 func (s *standaloneStream) begin(newSession bool) (ready chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

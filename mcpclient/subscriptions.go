@@ -104,7 +104,7 @@ func (c *Client) subscribe(ctx, bounded context.Context, filter mcp.Subscription
 	case s.stream:
 		err = c.subscriptions.listenFor(bounded, s, o)
 	default:
-		c.standalone.open(bounded)
+		c.standalone.open(bounded, false)
 		err = c.subscriptions.watchFor(bounded, s, o)
 	}
 	if err != nil {

@@ -146,11 +146,7 @@ func (w *taskWait) result(ctx context.Context) (*mcp.CallToolResult, error) {
 	case t.lastState().Status == mcp.TaskCancelled: // the server may have forgotten it
 		return nil, ErrTaskCancelled
 	}
-	wait := w.pollResult
-	if t.current().has(coreTasks) {
-		wait = w.fetchResult
-	}
-	raw, err := wait(ctx)
+	raw, err := w.pollResult(ctx)
 	if wraps[*mcp.RPCError](err) && t.lastState().Status == mcp.TaskCancelled { // cancelled in the meantime, and forgotten
 		err = ErrTaskCancelled
 	}

@@ -15,25 +15,6 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// fetchResult polls, and asks for the result if there is one or if the server needs input: the
-// server asks during that request.
-func (w *taskWait) fetchResult(ctx context.Context) (json.RawMessage, error) {
-	for {
-		task, err := w.poll(ctx, w.opts)
-		switch {
-		case err != nil:
-			return nil, err
-		case task.state.Status == mcp.TaskCancelled:
-			return nil, ErrTaskCancelled
-		case task.state.Status != mcp.TaskWorking:
-			return w.fetch(ctx)
-		}
-		if err := w.pause(ctx, task.state); err != nil {
-			return nil, err
-		}
-	}
-}
-
 // fetch asks for the result. It comes at the end of the task; until then the server may be silent.
 func (w *taskWait) fetch(ctx context.Context) (json.RawMessage, error) {
 	defer bound.From(ctx).Hold()()
@@ -43,26 +24,31 @@ func (w *taskWait) fetch(ctx context.Context) (json.RawMessage, error) {
 	return raw, err
 }
 
+// pollResult polls until there is a result. In the legacy era it asks for the result, also if the server needs input: the
+// server asks during that request.
 func (w *taskWait) pollResult(ctx context.Context) (json.RawMessage, error) {
+	fetches := w.current().has(coreTasks)
 	for {
 		task, err := w.poll(ctx, w.opts)
 		if err != nil {
 			return nil, err
 		}
-		switch task.state.Status {
-		case mcp.TaskCompleted:
+		switch status := task.state.Status; {
+		case status == mcp.TaskCancelled:
+			return nil, ErrTaskCancelled
+		case fetches && status != mcp.TaskWorking:
+			return w.fetch(ctx)
+		case status == mcp.TaskCompleted:
 			if len(task.Result) == 0 {
 				return nil, fmt.Errorf("%w: a completed task without a result", mcp.ErrInvalidResult)
 			}
 			return task.Result, nil
-		case mcp.TaskFailed:
+		case status == mcp.TaskFailed:
 			if len(task.Error) == 0 {
 				return nil, fmt.Errorf("%w: a failed task without an error", mcp.ErrInvalidResult)
 			}
 			return nil, w.rpcError(task.Error)
-		case mcp.TaskCancelled:
-			return nil, ErrTaskCancelled
-		case mcp.TaskInputRequired:
+		case status == mcp.TaskInputRequired:
 			if err := w.answer(ctx, task.Input, w.opts); err != nil {
 				return nil, err
 			}

@@ -38,7 +38,7 @@ type Lifecycle struct {
 // Options configure a lifecycle.
 type Options struct {
 	Closed     error                       // why the state is closed after Close
-	Ended      func(context.Context) error // the error of a wait whose context has ended; nil: the context's cause
+	Ended      func(context.Context) error // the error of a wait whose context has ended
 	Middleware bool                        // the host's code wraps what our goroutines send
 	Timeout    time.Duration               // how long our goroutines may run after the context has ended
 	Log        *slog.Logger
@@ -72,12 +72,7 @@ func (l *Lifecycle) Stopped() <-chan struct{} { return l.wait(&l.stopped) }
 func (l *Lifecycle) Done() <-chan struct{} { return l.wait(&l.done) }
 
 // Ended returns the error of a wait whose context has ended.
-func (l *Lifecycle) Ended(ctx context.Context) error {
-	if l.opts.Ended != nil {
-		return l.opts.Ended(ctx)
-	}
-	return context.Cause(ctx)
-}
+func (l *Lifecycle) Ended(ctx context.Context) error { return l.opts.Ended(ctx) }
 
 // Start runs fn on a goroutine that [Lifecycle.Wait] waits for. If the state is closed it returns
 // false instead.
@@ -254,9 +249,6 @@ func (e *event) fireLocked() {
 
 // Slots is a semaphore: its capacity is the number of slots.
 type Slots chan struct{}
-
-// NewSlots returns n slots.
-func NewSlots(n int) Slots { return make(Slots, n) }
 
 // TryAcquire takes a slot if one is free.
 func (s Slots) TryAcquire() bool {

@@ -20,7 +20,7 @@ var silent, errClosed = slog.New(slog.DiscardHandler), errors.New("closed")
 func inLife(t *testing.T, f func(t *testing.T, l *Lifecycle)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		l := New(t.Context(), Options{Closed: errClosed, Timeout: time.Second, Log: silent})
+		l := New(t.Context(), Options{Closed: errClosed, Ended: context.Cause, Timeout: time.Second, Log: silent})
 		f(t, l)
 		l.Close(func() {}, func() error { return nil })
 		<-l.Done()
@@ -224,7 +224,7 @@ func TestSendQueueEnds(t *testing.T) {
 }
 
 func TestSlots(t *testing.T) {
-	s := NewSlots(1)
+	s := make(Slots, 1)
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
 	check.Equal(t, "slots", [3]bool{s.TryAcquire(), s.TryAcquire(), s.Acquire(over, nil)}, [3]bool{true, false, false})

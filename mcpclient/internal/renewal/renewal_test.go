@@ -22,7 +22,7 @@ func always() bool { return true }
 func renewingSlowly(t *testing.T, f func(t *testing.T, r *Group, begin func(context.Context) error, runs *int)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		life := lifecycle.New(t.Context(), lifecycle.Options{Closed: errClosed, Timeout: time.Second, Log: slog.New(slog.DiscardHandler)})
+		life := lifecycle.New(t.Context(), lifecycle.Options{Closed: errClosed, Ended: context.Cause, Timeout: time.Second, Log: slog.New(slog.DiscardHandler)})
 		defer func() {
 			life.Close(func() {}, func() error { return nil })
 			<-life.Done()
