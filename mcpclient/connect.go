@@ -44,16 +44,13 @@ func Connect(ctx context.Context, t Transport, opts *Options) (*Client, error) {
 // newClient returns a client with checked options. Its goroutines get the values of ctx.
 func newClient(ctx context.Context, t Transport, opts Options) (*Client, error) {
 	offers, offersErr := opts.offers()
-	if err := errors.Join(opts.check(), offersErr, missingTransportError(t)); err != nil {
-		return nil, err
-	}
-	introduction, err := jsonrpc.Marshal(opts.ClientInfo)
-	if err != nil {
-		return nil, fmt.Errorf("Options.ClientInfo: %w", err)
+	introduction, infoErr := jsonrpc.Marshal(opts.ClientInfo)
+	if infoErr != nil {
+		infoErr = fmt.Errorf("Options.ClientInfo: %w", infoErr)
 	}
 	sending, sendingErr := compose("Options.Middleware", opts.Middleware)
 	answering, answeringErr := compose("Options.ServerMiddleware", opts.ServerMiddleware)
-	if err := errors.Join(sendingErr, answeringErr); err != nil {
+	if err := errors.Join(opts.check(), offersErr, missingTransportError(t), infoErr, sendingErr, answeringErr); err != nil {
 		return nil, err
 	}
 	c := &Client{opts: opts}

@@ -3,7 +3,6 @@ package mcpclient
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"strconv"
 	"time"
@@ -129,19 +128,13 @@ func (e *legacyEra) decodeCreated(raw json.RawMessage) (mcp.TaskState, bool, err
 	var result struct {
 		Task *mcp.TaskState `json:"task"`
 	}
-	if err := jsonrpc.Unmarshal(raw, &result); err != nil {
-		return mcp.TaskState{}, false, fmt.Errorf("%w: %v", mcp.ErrInvalidResult, err)
-	}
-	if result.Task == nil {
-		return mcp.TaskState{}, false, nil
+	if err := jsonrpc.Unmarshal(raw, &result); err != nil || result.Task == nil {
+		return mcp.TaskState{}, false, err
 	}
 	return *result.Task, true, nil
 }
 
-func (e *legacyEra) decodePolled(raw json.RawMessage) (polledTask, error) {
-	var task polledTask
-	if err := jsonrpc.Unmarshal(raw, &task.state); err != nil {
-		return polledTask{}, fmt.Errorf("%w: %v", mcp.ErrInvalidResult, err)
-	}
-	return task, nil
+func (e *legacyEra) decodePolled(raw json.RawMessage) (task polledTask, err error) {
+	err = jsonrpc.Unmarshal(raw, &task.state)
+	return task, err
 }

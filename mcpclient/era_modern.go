@@ -166,25 +166,17 @@ func (e *modernEra) decodeCreated(raw json.RawMessage) (mcp.TaskState, bool, err
 	var result struct {
 		ResultType string `json:"resultType"`
 	}
-	if err := jsonrpc.Unmarshal(raw, &result); err != nil {
-		return mcp.TaskState{}, false, fmt.Errorf("%w: %v", mcp.ErrInvalidResult, err)
-	}
-	if result.ResultType != "task" {
-		return mcp.TaskState{}, false, nil
+	if err := jsonrpc.Unmarshal(raw, &result); err != nil || result.ResultType != "task" {
+		return mcp.TaskState{}, false, err
 	}
 	task, err := e.decodePolled(raw)
 	return task.state, true, err
 }
 
-func (e *modernEra) decodePolled(raw json.RawMessage) (polledTask, error) {
-	var task polledTask
-	err := jsonrpc.Unmarshal(raw, &task)
-	if err == nil {
+func (e *modernEra) decodePolled(raw json.RawMessage) (task polledTask, err error) {
+	if err = jsonrpc.Unmarshal(raw, &task); err == nil {
 		err = jsonrpc.Unmarshal(raw, &task.state)
 	}
-	if err != nil {
-		return polledTask{}, fmt.Errorf("%w: %v", mcp.ErrInvalidResult, err)
-	}
 	task.Input, task.Result, task.Error = notNull(task.Input), notNull(task.Result), notNull(task.Error)
-	return task, nil
+	return task, err
 }

@@ -111,7 +111,10 @@ func (l *link) queueCancelled(e era, flight *inFlight, reason string) {
 	if !e.hasCancelNotice(flight.request, l.exchange != nil) {
 		return
 	}
-	params, err := cancelledParams(flight.ID, excerpt.Cut(reason))
+	params, err := jsonrpc.Marshal(struct {
+		RequestID int64  `json:"requestId"`
+		Reason    string `json:"reason,omitempty"`
+	}{flight.ID, excerpt.Cut(reason)})
 	if err != nil {
 		return
 	}
@@ -122,11 +125,4 @@ func (l *link) queueCancelled(e era, flight *inFlight, reason string) {
 		header:      l.header(e, &request{method: method}),
 		values:      flight.ctx,
 	})
-}
-
-func cancelledParams(id int64, reason string) ([]byte, error) {
-	return jsonrpc.Marshal(struct {
-		RequestID int64  `json:"requestId"`
-		Reason    string `json:"reason,omitempty"`
-	}{id, reason})
 }

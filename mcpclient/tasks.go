@@ -68,7 +68,7 @@ func (t *Task) poll(ctx context.Context, opts []CallOption) (polledTask, error) 
 	}
 	task, err := t.eraOf(r).decodePolled(raw)
 	if err != nil {
-		return polledTask{}, fmt.Errorf("%w: %s", err, t.quote(raw))
+		return polledTask{}, fmt.Errorf("%w: %v: %s", mcp.ErrInvalidResult, err, t.quote(raw))
 	}
 	if task.state.ID != t.id {
 		return polledTask{}, fmt.Errorf("%w: the server answered with another task", mcp.ErrInvalidResult)

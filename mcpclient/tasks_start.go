@@ -64,7 +64,7 @@ func (s *taskStarter) startTask(ctx context.Context, r *request, ttl time.Durati
 	state, isTask, err := s.eraOf(r).decodeCreated(raw)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("%w: %s", err, s.quote(raw))
+		return nil, fmt.Errorf("%w: %v: %s", mcp.ErrInvalidResult, err, s.quote(raw))
 	case isTask:
 		t.id, t.state = state.ID, state
 		return t, nil

@@ -91,30 +91,25 @@ func (s *eventStream) isResumable(err error) bool {
 // readAnswer reads one connection until deliver is satisfied. Otherwise the error says how
 // the connection ended.
 func (s *eventStream) readAnswer(x *exchange, body io.ReadCloser, deliver func([]byte) bool) error {
-	satisfied, atEnd, err := s.readConnection(body, deliver)
-	if satisfied && !atEnd {
+	r := sse.NewReader(body, s.conn.max)
+	defer r.Release()
+	satisfied, err := s.readEvents(r, deliver)
+	if satisfied && !r.AtEnd() {
 		x.drainBody(body)
 		return nil
 	}
 	_ = body.Close()
-	switch {
-	case satisfied:
+	if satisfied {
 		return nil
+	}
+	s.resetIfLasted()
+	switch {
 	case err == nil:
 		err = errors.New("event stream ended")
 	case errors.Is(err, transport.ErrMessageTooLarge):
 		return fmt.Errorf("%w: %w", errLost, err)
 	}
 	return &transport.BrokenError{Err: fmt.Errorf("%w: %w", errLost, err), ResponseBegun: true}
-}
-
-func (s *eventStream) readConnection(body io.Reader, deliver func([]byte) bool) (satisfied, atEnd bool, err error) {
-	r := sse.NewReader(body, s.conn.max)
-	defer r.Release()
-	if satisfied, err = s.readEvents(r, deliver); !satisfied {
-		s.resetIfLasted()
-	}
-	return satisfied, r.AtEnd(), err
 }
 
 // readEvents gives the messages of one connection to deliver until it is satisfied or the
