@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/backoff"
@@ -84,6 +85,14 @@ func suggestsOtherEra(r *request, err error) bool {
 		return true
 	}
 	return answerStatus == http.StatusBadRequest && !results.OnlyModern(rpc)
+}
+
+// isSpuriousRefusal reports whether err refuses the current revision but lists it, as one of several instances may do
+// during an update: "The client SHOULD select a mutually supported version from the supported list and retry the request" (2026-07-28).
+func (p *peer) isSpuriousRefusal(err error) bool {
+	named, refused := namedRevisions(err)
+	revision := p.current().name()
+	return refused && isModern(revision) && slices.Contains(named, revision)
 }
 
 // failedAnswer is an error of the server in a response whose HTTP status is a failure.

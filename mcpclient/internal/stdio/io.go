@@ -27,9 +27,6 @@ type IO struct {
 // Dial makes a connection over the reader and the writer. A goroutine reads ahead of Recv if Close
 // would not end a Read. If Dialed is set, later calls fail.
 func (t *IO) Dial(ctx context.Context) (transport.Conn, error) {
-	if t == nil {
-		return nil, errors.New("no transport (a nil *mcpclient.IO)")
-	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
