@@ -47,8 +47,7 @@ type response struct {
 	repeats int        // how often the server requested a repetition
 }
 
-// sender sends a request and returns the response. The stages of a pipeline are senders that
-// call the next one.
+// sender sends a request and returns the response. The stages of a pipeline are senders that call the next one.
 type sender func(ctx context.Context, r *request, o *callOptions) (response, error)
 
 type pipeline struct {

@@ -66,8 +66,7 @@ func (o *Options) offers() (offers, error) {
 	return out, o.checkDeclared(&d)
 }
 
-// declared holds the parts of Options.Protocol.Capabilities that handlers answer, and the
-// extensions.
+// declared holds the parts of Options.Protocol.Capabilities that handlers answer, and the extensions.
 type declared struct {
 	Sampling *struct {
 		Tools   *struct{} `json:"tools"`
@@ -196,8 +195,7 @@ func mergeMissing(object, more []byte) []byte {
 
 const skillsExtension = "io.modelcontextprotocol/skills"
 
-// requirement returns the capability that a method needs, "" for none, and whether the server
-// declares it.
+// requirement returns the capability that a method needs, "" for none, and whether the server declares it.
 func requirement(s *mcp.ServerCapabilities, method string) (capability string, declared bool) {
 	switch method {
 	case "tools/list", "tools/call":

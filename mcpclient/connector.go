@@ -79,8 +79,7 @@ func (c *connector) newSessions() *sessions {
 	}
 }
 
-// beginSession begins a session on the current connection and restores what belonged to the
-// previous one.
+// beginSession begins a session on the current connection and restores what belonged to the previous one.
 func (c *connector) beginSession(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, renewTimeout)
 	defer cancel()

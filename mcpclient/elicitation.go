@@ -15,8 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// elicit answers an elicitation request by the host's handler, whose answer it checks and
-// completes.
+// elicit answers an elicitation request by the host's handler, whose answer it checks and completes.
 func (a *answerer) elicit(ctx context.Context, raw json.RawMessage) (json.RawMessage, error) {
 	params, err := a.decodeElicitation(raw)
 	if err != nil {

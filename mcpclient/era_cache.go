@@ -35,8 +35,7 @@ type knownEra struct {
 
 func (e knownEra) isFresh() bool { return time.Since(e.since) < eraLife }
 
-// find returns the revision of a server, "" if it is unknown or its entry has expired. c may be
-// nil.
+// find returns the revision of a server, "" if it is unknown or its entry has expired. c may be nil.
 func (c *EraCache) find(t Transport) string {
 	if c == nil {
 		return ""

@@ -18,8 +18,7 @@ type legacyEra struct {
 	version  http.Header // the header of requests after the handshake, nil before 2025-06-18
 }
 
-// negotiatedLegacy has the era of each revision after the handshake. They are shared: an era has no
-// state.
+// negotiatedLegacy has the era of each revision after the handshake. They are shared: an era has no state.
 var negotiatedLegacy = func() map[string]*eraBox {
 	all := make(map[string]*eraBox, len(legacyRevisions))
 	for _, r := range legacyRevisions {

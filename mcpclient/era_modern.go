@@ -132,8 +132,7 @@ func mayAsk(method string) bool {
 	return method == "tools/call" || method == "prompts/get" || method == "resources/read"
 }
 
-// hasCancelNotice reports whether to notify the server: over HTTP the end of the exchange cancels
-// the request.
+// hasCancelNotice reports whether to notify the server: over HTTP the end of the exchange cancels the request.
 func (e *modernEra) hasCancelNotice(_ *request, overHTTP bool) bool { return !overHTTP }
 
 func (e *modernEra) pingMethod() string { return "server/discover" }

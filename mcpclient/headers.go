@@ -151,8 +151,7 @@ func (r *toolRegistry) learnAll(tools iter.Seq2[*mcp.Tool, error]) iter.Seq2[*mc
 	}
 }
 
-// learnListed learns a listed tool. It returns false for one that the list must not contain, and logs
-// that.
+// learnListed learns a listed tool. It returns false for one that the list must not contain, and logs that.
 func (r *toolRegistry) learnListed(t *mcp.Tool) bool {
 	if !r.peer.mirrorsParams() {
 		return true

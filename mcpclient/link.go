@@ -144,8 +144,7 @@ func (l *link) onEnd(err error) {
 	l.calls.Close(l.client.onLinkEnd(l, err))
 }
 
-// closedError returns the error of calls on a connection that ended because of err: it matches
-// ErrClosed.
+// closedError returns the error of calls on a connection that ended because of err: it matches ErrClosed.
 func closedError(err error) error {
 	if errors.Is(err, ErrClosed) {
 		return err
@@ -204,8 +203,7 @@ func (l *link) explain(err error) error {
 	return err
 }
 
-// isBusy reports whether calls, except for subscriptions, or requests of the server are in
-// progress.
+// isBusy reports whether calls, except for subscriptions, or requests of the server are in progress.
 func (l *link) isBusy() bool {
 	for _, call := range l.calls.Pending() {
 		if call.Value.(*inFlight).listening == nil {

@@ -181,8 +181,7 @@ func (q *Request) applyTo(r *request, o *callOptions, given json.RawMessage) (*r
 	return &changed, &options, nil
 }
 
-// middlewareResult returns the result of the outermost middleware. It is checked if middleware
-// has changed it.
+// middlewareResult returns the result of the outermost middleware. It is checked if middleware has changed it.
 func middlewareResult(raw, got json.RawMessage) (json.RawMessage, error) {
 	if len(raw) > 0 && sameBytes(raw, got) {
 		return raw, nil

@@ -21,8 +21,7 @@ type negotiator struct {
 	notify    func(ctx context.Context, l *link, method string, params []byte) error
 }
 
-// firstEra returns the era to begin with: the forced one, the server's last known one, or the
-// modern one.
+// firstEra returns the era to begin with: the forced one, the server's last known one, or the modern one.
 func (n *negotiator) firstEra() era {
 	revision := cmp.Or(n.protocol.Revision, n.rememberedRevision())
 	if isLegacy(revision) {
@@ -87,8 +86,7 @@ func (n *negotiator) negotiateRemembered(ctx context.Context) error {
 	return n.identify(ctx)
 }
 
-// renegotiate finds the era of a server that is in use, and remembers it. After an error nothing
-// has changed.
+// renegotiate finds the era of a server that is in use, and remembers it. After an error nothing has changed.
 func (n *negotiator) renegotiate(ctx context.Context) error {
 	era := n.era.Load()
 	server := n.server.Load()
@@ -151,8 +149,7 @@ func (n *negotiator) adoptLate(ctx context.Context, legacyErr error) bool {
 
 var errSilent = errors.New("no answer within Options.Timeouts.Probe")
 
-// probe sends server/discover in a modern era. If the server names other revisions it tries one of
-// them, once.
+// probe sends server/discover in a modern era. If the server names other revisions it tries one of them, once.
 func (n *negotiator) probe(ctx context.Context, e era) error {
 	probe, bounds := within(ctx, bound.Limits{Idle: n.timeouts.Probe}) // time in which the server makes the client wait is not silence
 	defer bounds.Stop()
@@ -196,8 +193,7 @@ func (n *negotiator) setEra(e era) {
 	}
 }
 
-// allowedRevisions returns the revisions that the client may speak: the forced one, or all of an
-// era.
+// allowedRevisions returns the revisions that the client may speak: the forced one, or all of an era.
 func (n *negotiator) allowedRevisions(era []string) []string {
 	if forced := n.protocol.Revision; forced != "" {
 		return []string{forced}
@@ -214,8 +210,7 @@ func firstCommon(ours, theirs []string) (string, bool) {
 	return "", false
 }
 
-// namedRevisions returns the revisions with which a server refused the client's. ok is false for
-// another error.
+// namedRevisions returns the revisions with which a server refused the client's. ok is false for another error.
 func namedRevisions(err error) (named []string, ok bool) {
 	if mismatch, ok := errors.AsType[*RevisionError](err); ok {
 		return mismatch.ServerRevisions, true
@@ -228,8 +223,7 @@ func namedRevisions(err error) (named []string, ok bool) {
 	return named, len(named) > 0
 }
 
-// supportedRevisions returns the revisions in the data of an error. Servers send them with several
-// codes.
+// supportedRevisions returns the revisions in the data of an error. Servers send them with several codes.
 func supportedRevisions(e *mcp.RPCError) []string {
 	var data struct {
 		Supported []string `json:"supported"`

@@ -45,8 +45,7 @@ func (n *negotiator) suggestsLegacy(err error) bool {
 	return !errors.Is(err, errIncomplete) // a server that names its revisions is modern
 }
 
-// isReaction reports whether a probe that failed with err reached the server: it has answered, or
-// is silent.
+// isReaction reports whether a probe that failed with err reached the server: it has answered, or is silent.
 func isReaction(err error) bool {
 	return wraps[*transport.HTTPError](err) || wraps[*mcp.RPCError](err) || wraps[*RevisionError](err) ||
 		errors.Is(err, errSilent) || errors.Is(err, mcp.ErrInvalidResult) || errors.Is(err, transport.ErrMessageTooLarge)
@@ -120,8 +119,7 @@ func (e *olderError) Error() string {
 
 func (e *olderError) Unwrap() []error { return []error{e.newer, e.older} }
 
-// initializeAgain sends initialize on a new connection, after the old one ended with the error
-// before.
+// initializeAgain sends initialize on a new connection, after the old one ended with the error before.
 func (n *negotiator) initializeAgain(ctx context.Context, revision string, before error) error {
 	n.log.Debug("the server ended on initialize, asking once more", "error", before)
 	if err := n.replace(ctx, before); err != nil {

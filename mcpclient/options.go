@@ -18,8 +18,7 @@ import (
 // Options configure a client. Nil and the zero value are valid. A client copies what it needs,
 // so an Options may be reused.
 type Options struct {
-	// ClientInfo is the client's own name and version. Default: name "mcpchain" and the version of
-	// this module.
+	// ClientInfo is the client's own name and version. Default: name "mcpchain" and the version of this module.
 	ClientInfo mcp.Implementation
 
 	// Sampling, Elicitation and Roots answer requests of the server. Each that is not nil declares

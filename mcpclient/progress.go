@@ -59,8 +59,7 @@ type follower struct {
 	stop func()          // removes it from the followers of a connection; nil before the call is sent
 }
 
-// newFollower returns a follower for a call with this context. It keeps up to maxNotes
-// notifications.
+// newFollower returns a follower for a call with this context. It keeps up to maxNotes notifications.
 func newFollower(ctx context.Context, maxNotes int) *follower {
 	f := &follower{ctx: ctx}
 	_ = f.calls.Start(&f.Call, maxNotes) // these calls are not closed

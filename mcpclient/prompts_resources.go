@@ -72,8 +72,7 @@ func (c *Client) Resources(ctx context.Context, opts ...CallOption) iter.Seq2[*m
 	return list[mcp.Resource](ctx, c.lists, "resources/list", "resources", opts)
 }
 
-// ResourceTemplates iterates over all pages of the server's resource templates, as
-// [Client.Resources] does.
+// ResourceTemplates iterates over all pages of the server's resource templates, as [Client.Resources] does.
 func (c *Client) ResourceTemplates(ctx context.Context, opts ...CallOption) iter.Seq2[*mcp.ResourceTemplate, error] {
 	return list[mcp.ResourceTemplate](ctx, c.lists, "resources/templates/list", "resourceTemplates", opts)
 }
@@ -138,8 +137,7 @@ func complete(ctx context.Context, c *caller, p *mcp.CompleteParams, opts []Call
 	return out, nil
 }
 
-// completeParams returns the params of a request for a completion. withFilled includes the filled
-// values.
+// completeParams returns the params of a request for a completion. withFilled includes the filled values.
 func completeParams(p *mcp.CompleteParams, withFilled bool) (json.RawMessage, error) {
 	if (p.Prompt == "") == (p.Template == "") {
 		return nil, errors.New("CompleteParams: want either Prompt or Template")

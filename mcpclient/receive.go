@@ -177,8 +177,7 @@ func (l *link) callWithID(raw json.RawMessage) (*jsonrpc.Call, bool) {
 	return l.calls.Find(id)
 }
 
-// onlyCall returns the only waiting call, ignoring subscriptions; nil if there is none or more
-// than one.
+// onlyCall returns the only waiting call, ignoring subscriptions; nil if there is none or more than one.
 func (l *link) onlyCall() (only *jsonrpc.Call) {
 	for _, call := range l.calls.Pending() {
 		switch {

@@ -24,8 +24,7 @@ const streamSilence = 5 * time.Minute
 
 var errIdle = errors.New("stream of the subscription was silent for too long")
 
-// listenFor opens the stream of a subscription to a modern server and waits for the
-// acknowledgement.
+// listenFor opens the stream of a subscription to a modern server and waits for the acknowledgement.
 func (l *subscriptions) listenFor(ctx context.Context, s *Subscription, o *callOptions) error {
 	if !l.life.StartSending(func() { l.listenUntilClosed(s, o) }) {
 		return ErrClosed
@@ -102,8 +101,7 @@ func (s *Subscription) isAcknowledged() bool {
 	return s.granted != nil
 }
 
-// isTemporary reports whether a stream ended for a temporary reason. An answer of the server is
-// permanent.
+// isTemporary reports whether a stream ended for a temporary reason. An answer of the server is permanent.
 func isTemporary(err error) bool {
 	if status, ok := errors.AsType[*transport.HTTPError](err); ok {
 		return backoff.IsTransient(status.Status)

@@ -156,8 +156,7 @@ func (w *taskWait) result(ctx context.Context) (*mcp.CallToolResult, error) {
 	return t.decode(raw)
 }
 
-// Cancel asks the server to cancel the task. The task may still end in another way, see
-// [Task.Wait].
+// Cancel asks the server to cancel the task. The task may still end in another way, see [Task.Wait].
 func (t *Task) Cancel(ctx context.Context, opts ...CallOption) error {
 	switch {
 	case t.result != nil:

@@ -52,8 +52,7 @@ const (
 	defaultURLCompletion = 5 * time.Minute
 )
 
-// withDefaults sets no default of Idle and Call, which depend on the options of a call: see
-// limitsOrDefault.
+// withDefaults sets no default of Idle and Call, which depend on the options of a call: see limitsOrDefault.
 func (t Timeouts) withDefaults() Timeouts {
 	t.Probe = cmp.Or(t.Probe, defaultProbe)
 	if t.KeepAlive > 0 {
@@ -120,8 +119,7 @@ func (o *callOptions) limitsOrDefault() bound.Limits {
 	return l
 }
 
-// within bounds ctx by the limits. bounds is nil if there are none; its Stop must be called, also
-// on nil.
+// within bounds ctx by the limits. bounds is nil if there are none; its Stop must be called, also on nil.
 func within(ctx context.Context, l bound.Limits) (_ context.Context, bounds *bound.Context) {
 	if l.None() {
 		return ctx, nil

@@ -20,8 +20,7 @@ type urlVisits struct {
 	gather func(ctx context.Context, questions map[string]mcp.InputRequest, call mcp.CallInfo) (map[string]json.RawMessage, error)
 }
 
-// withURLVisits sends a request once more after a person has visited the URLs of the server's
-// error.
+// withURLVisits sends a request once more after a person has visited the URLs of the server's error.
 func withURLVisits(next sender, v *urlVisits) sender {
 	return func(ctx context.Context, r *request, o *callOptions) (response, error) {
 		got, err := next(ctx, r, o)

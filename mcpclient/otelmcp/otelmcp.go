@@ -56,8 +56,7 @@ import (
 
 // Options configure telemetry. Nil and the zero value are valid.
 type Options struct {
-	// TracerProvider and MeterProvider receive the spans and metrics. Default: the
-	// global ones of package otel.
+	// TracerProvider and MeterProvider receive the spans and metrics. Default: the global ones of package otel.
 	TracerProvider trace.TracerProvider
 	MeterProvider  metric.MeterProvider
 

@@ -10,8 +10,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/internal/redact"
 )
 
-// TokenSource provides tokens for the requests of an HTTP transport. Its method may be called
-// concurrently.
+// TokenSource provides tokens for the requests of an HTTP transport. Its method may be called concurrently.
 type TokenSource interface {
 	// Token returns the token of one HTTP request. It is called before each request, and before a
 	// client answers from its cache, which has results of one owner; refused is nil then. When the

@@ -129,8 +129,7 @@ func (l *Lifecycle) Cause() error {
 	return l.opts.Closed
 }
 
-// Close closes an open lifecycle in the background: it runs goodbye while closing, and then
-// disconnect.
+// Close closes an open lifecycle in the background: it runs goodbye while closing, and then disconnect.
 func (l *Lifecycle) Close(goodbye func(), disconnect func() error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -68,8 +68,7 @@ func put(object map[string]json.RawMessage, key string, value map[string]json.Ra
 	object[key] = raw
 }
 
-// diffJSON compares two JSON values, "" if they are equal. The string "*" in
-// want stands for any value.
+// diffJSON compares two JSON values, "" if they are equal. The string "*" in want stands for any value.
 func diffJSON(want, got []byte) string {
 	var w, g any
 	if err := decode(want, &w); err != nil {

@@ -63,8 +63,7 @@ const patience = time.Minute
 
 // Script plays a conversation, once.
 type Script struct {
-	// Stream makes every response over HTTP an event stream. Otherwise a response
-	// with only the answer is JSON.
+	// Stream makes every response over HTTP an event stream. Otherwise a response with only the answer is JSON.
 	Stream bool
 
 	t       testing.TB

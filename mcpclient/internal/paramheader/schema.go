@@ -139,8 +139,7 @@ func (w *schemaWalk) schemaOrList(raw []byte, depth int) error {
 	return nil
 }
 
-// add adds an annotation, if it is valid (2026-07-28 streamable-http, "Custom Headers from Tool
-// Parameters").
+// add adds an annotation, if it is valid (2026-07-28 streamable-http, "Custom Headers from Tool Parameters").
 func (w *schemaWalk) add(raw, kind []byte, path []string) error {
 	where := w.place()
 	var name string

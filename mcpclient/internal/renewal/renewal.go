@@ -102,8 +102,7 @@ func (g *Group) join(ctx context.Context, needed func() bool, begin func(context
 	return nil, g.life.Cause()
 }
 
-// Start runs begin in the background unless there is a renewal. It returns false if the lifecycle
-// is closed.
+// Start runs begin in the background unless there is a renewal. It returns false if the lifecycle is closed.
 func (g *Group) Start(begin func(context.Context) error) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -44,8 +44,7 @@ func (t *IO) Dial(ctx context.Context) (transport.Conn, error) {
 	return newStream(c, c.reader, c.writer, t.MaxMessage), nil
 }
 
-// ioCarrier is the [carrier] of an [IO]: its reader and writer. Closing the reader ends a blocked
-// Read.
+// ioCarrier is the [carrier] of an [IO]: its reader and writer. Closing the reader ends a blocked Read.
 type ioCarrier struct {
 	reader io.Reader
 	writer io.Writer

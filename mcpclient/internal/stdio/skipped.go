@@ -24,8 +24,7 @@ func (s *skippedLines) add(line []byte) {
 	}
 }
 
-// setObserver sets the function to call with each line from now on, and calls it with the latest
-// one.
+// setObserver sets the function to call with each line from now on, and calls it with the latest one.
 func (s *skippedLines) setObserver(onSkip func(line string)) {
 	s.mu.Lock()
 	s.onSkip = onSkip

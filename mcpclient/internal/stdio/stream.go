@@ -17,8 +17,7 @@ import (
 // that does not return.
 const closingTime = time.Second / 5
 
-// stream is a transport.Conn that has one message on each line. It runs no goroutine
-// while it is idle.
+// stream is a transport.Conn that has one message on each line. It runs no goroutine while it is idle.
 type stream struct {
 	lines lineReader
 	out   writer
@@ -32,8 +31,7 @@ type stream struct {
 	err error // why the connection ended
 }
 
-// carrier is a pair of pipes that a stream runs over: the pipes of a process, or a reader and a
-// writer.
+// carrier is a pair of pipes that a stream runs over: the pipes of a process, or a reader and a writer.
 type carrier interface {
 	cause(op string, err error) error // explains an error of reading or writing
 	closeRead()                       // makes a Read that blocks return

@@ -171,8 +171,7 @@ func eventError(err error) error {
 	return fmt.Errorf("event stream broke: %w", err)
 }
 
-// delay returns the wait before the next connection. It differs among clients that lost their
-// streams together.
+// delay returns the wait before the next connection. It differs among clients that lost their streams together.
 func (s *eventStream) delay() time.Duration {
 	if s.connections == 1 && s.failures == 0 && s.polling {
 		return s.retry

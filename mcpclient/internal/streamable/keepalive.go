@@ -41,8 +41,7 @@ func (k *keepAlive) observe(resp *http.Response) {
 	}
 }
 
-// avoidStale returns a context in which a request uses no connection that may be about to be
-// closed.
+// avoidStale returns a context in which a request uses no connection that may be about to be closed.
 func (k *keepAlive) avoidStale(ctx context.Context) (context.Context, *avoidance) {
 	a := new(avoidance)
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
@@ -72,8 +71,7 @@ type avoidance struct {
 // which a RoundTripper of the host may not let it. a is nil for a request that avoids none.
 func (a *avoidance) causedFailure() bool { return a != nil && a.closed.Load() && !a.written.Load() }
 
-// isShared reports whether other requests may be using the connection, because it is one of HTTP/2
-// with TLS.
+// isShared reports whether other requests may be using the connection, because it is one of HTTP/2 with TLS.
 func isShared(conn net.Conn) bool {
 	c, ok := conn.(interface{ ConnectionState() tls.ConnectionState })
 	return ok && c.ConnectionState().NegotiatedProtocol == "h2"

@@ -21,8 +21,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// acceptValues are the values of Accept to try, in order, when a server answers 406; the last is to
-// send none.
+// acceptValues are the values of Accept to try, in order, when a server answers 406; the last is to send none.
 var acceptValues = [][]string{{mediaJSON + ", " + mediaStream}, {mediaJSON}, {"*/*"}, nil}
 
 // accept remembers the first of acceptValues that an endpoint accepts.
@@ -76,8 +75,7 @@ func (c *conn) do(ctx context.Context, method string, m *message) (*http.Respons
 	}
 }
 
-// doOnce makes one HTTP request, and follows its redirects. accept is the value of Accept for a
-// POST.
+// doOnce makes one HTTP request, and follows its redirects. accept is the value of Accept for a POST.
 func (c *conn) doOnce(ctx context.Context, method string, m *message, accept []string) (*http.Response, error) {
 	traced := ctx
 	var old *avoidance
@@ -160,8 +158,7 @@ func (c *conn) request(ctx context.Context, method string, body []byte) (*http.R
 	return http.NewRequestWithContext(ctx, method, c.url, bytes.NewReader(body))
 }
 
-// canonical returns a copy of h in which names that differ in case only are one field;
-// nil if h is empty.
+// canonical returns a copy of h in which names that differ in case only are one field; nil if h is empty.
 func canonical(h http.Header) http.Header {
 	if len(h) == 0 {
 		return nil

@@ -25,8 +25,7 @@ const (
 	maxEndpoint     = 8 << 10
 )
 
-// openStream opens the stream of a server of 2024-11-05 and waits for the endpoint: see
-// mcpclient.HTTP.Dial.
+// openStream opens the stream of a server of 2024-11-05 and waits for the endpoint: see mcpclient.HTTP.Dial.
 func (t *HTTP) openStream(ctx context.Context, stream *conn) (_ transport.Conn, err error) {
 	c := &sseConn{dialed: t, stream: stream}
 	defer func() {
@@ -157,6 +156,5 @@ func (c *sseConn) Close() error {
 	return c.stream.Close()
 }
 
-// Acknowledged implements [wire.Acknowledger]: the server may act on a message before it
-// confirms it.
+// Acknowledged implements [wire.Acknowledger]: the server may act on a message before it confirms it.
 func (c *sseConn) Acknowledged() bool { return true }

@@ -23,8 +23,7 @@ type Identifier interface {
 	Identity() string
 }
 
-// Unwrapper is a [transport.Conn] that wraps another Conn. Optional methods that it lacks are
-// looked up there.
+// Unwrapper is a [transport.Conn] that wraps another Conn. Optional methods that it lacks are looked up there.
 type Unwrapper interface {
 	Unwrap() transport.Conn
 }

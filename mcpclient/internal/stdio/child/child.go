@@ -22,12 +22,10 @@ import (
 const (
 	defaultStopTimeout = 2 * time.Second
 
-	// drainTimeout bounds the reading after the exit of the process, while a
-	// descendant holds the output open.
+	// drainTimeout bounds the reading after the exit of the process, while a descendant holds the output open.
 	drainTimeout = 200 * time.Millisecond
 
-	// discardDelay is the delay before Stop discards the output of the process:
-	// few processes need that to end.
+	// discardDelay is the delay before Stop discards the output of the process: few processes need that to end.
 	discardDelay = 10 * time.Millisecond
 
 	killTimeout = 5 * time.Second
@@ -75,8 +73,7 @@ type Process struct {
 	wg          sync.WaitGroup
 }
 
-// Start runs the program. Its error names the program, and if it was not found,
-// the places that were searched.
+// Start runs the program. Its error names the program, and if it was not found, the places that were searched.
 func Start(s Spec) (*Process, error) {
 	pipes, err := openPipes()
 	if err != nil {

@@ -54,8 +54,7 @@ func (g *group) runs() bool {
 	}
 	return slices.ContainsFunc(paths, func(path string) bool {
 		stat, _ := os.ReadFile(path) // it may have ended meanwhile
-		// proc_pid_stat(5): the state, the parent and the group follow the name. The
-		// name may hold anything.
+		// proc_pid_stat(5): the state, the parent and the group follow the name. The name may hold anything.
 		f := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 		return len(f) > 2 && f[2] == strconv.Itoa(g.id) && f[0] != "Z" && f[0] != "X"
 	})

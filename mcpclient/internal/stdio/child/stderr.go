@@ -31,8 +31,7 @@ func (p *Process) drain(w io.Writer, drained chan<- struct{}) {
 	var f *forwarder
 	if w != nil {
 		f = newForwarder(w)
-		// The writer gets StopTimeout for the queued output; drain does not wait
-		// longer for a Write.
+		// The writer gets StopTimeout for the queued output; drain does not wait longer for a Write.
 		defer f.close(p.stopTimeout)
 	}
 	defer close(drained)
@@ -74,8 +73,7 @@ func newForwarder(w io.Writer) *forwarder {
 	return f
 }
 
-// forward queues a copy of b. It waits for room once; then it drops chunks
-// until there is room again.
+// forward queues a copy of b. It waits for room once; then it drops chunks until there is room again.
 func (f *forwarder) forward(b []byte) {
 	chunk := append(f.notice(), b...)
 	select {
@@ -165,8 +163,7 @@ func (e *excerpt) String() string {
 	return first + printable(lastLines(tail, maxExcerpt-len(first), true))
 }
 
-// lastLines returns at most limit bytes from the end of b. If cut is set, b
-// begins in the middle of a line.
+// lastLines returns at most limit bytes from the end of b. If cut is set, b begins in the middle of a line.
 func lastLines(b []byte, limit int, cut bool) []byte {
 	if len(b) > limit {
 		b, cut = b[len(b)-limit:], true
