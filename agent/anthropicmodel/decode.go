@@ -52,7 +52,7 @@ type event struct {
 	Index   int              `json:"index"`
 	Message *message         `json:"message"`
 	Block   json.RawMessage  `json:"content_block"`
-	Delta   delta            `json:"delta"`
+	Delta   piece            `json:"delta"`
 	Usage   *usage           `json:"usage"`
 	Error   *json.RawMessage `json:"error"`
 }
@@ -69,15 +69,19 @@ type message struct {
 	Error   *json.RawMessage `json:"error"`
 }
 
-// delta is a change of a block, or of the message.
-type delta struct {
-	Type      string      `json:"type"`
-	Text      string      `json:"text"`
-	Thinking  string      `json:"thinking"`
-	Input     string      `json:"partial_json"`
-	Signature string      `json:"signature"`
-	Stop      string      `json:"stop_reason"`
-	Details   stopDetails `json:"stop_details"`
+// piece is a block as it begins, or a change of a block or of the message.
+type piece struct {
+	Type      string          `json:"type"`
+	ID        string          `json:"id"`
+	Name      string          `json:"name"`
+	Text      string          `json:"text"`
+	Thinking  string          `json:"thinking"`
+	Signature string          `json:"signature"`
+	Data      string          `json:"data"` // redacted_thinking only
+	Input     json.RawMessage `json:"input"`
+	InputText string          `json:"partial_json"`
+	Stop      string          `json:"stop_reason"`
+	Details   stopDetails     `json:"stop_details"`
 }
 
 // stopDetails explains a refusal.
@@ -205,16 +209,7 @@ func (a *answer) startBlock(index int, raw json.RawMessage) error {
 	case index == maxBlocks:
 		return fmt.Errorf("more than %d blocks", maxBlocks)
 	}
-	var begun struct {
-		Type      string          `json:"type"`
-		ID        string          `json:"id"`
-		Name      string          `json:"name"`
-		Text      string          `json:"text"`
-		Thinking  string          `json:"thinking"`
-		Signature string          `json:"signature"`
-		Data      string          `json:"data"` // redacted_thinking only
-		Input     json.RawMessage `json:"input"`
-	}
+	var begun piece
 	if err := decode(raw, &begun); err != nil {
 		return fmt.Errorf("block %d: %w", index, err)
 	}
@@ -247,7 +242,7 @@ func (a *answer) startBlock(index int, raw json.RawMessage) error {
 }
 
 // addPiece adds a piece to a block.
-func (a *answer) addPiece(index int, d *delta) error {
+func (a *answer) addPiece(index int, d *piece) error {
 	if index < 0 || index >= len(a.blocks) {
 		return fmt.Errorf("piece of block %d, but there are only %d blocks", index, len(a.blocks))
 	}
@@ -258,7 +253,7 @@ func (a *answer) addPiece(index int, d *delta) error {
 	case "thinking_delta":
 		return a.addText(b, "thinking", d.Thinking)
 	case "input_json_delta":
-		b.input.WriteString(d.Input)
+		b.input.WriteString(d.InputText)
 	case "signature_delta":
 		b.signature.WriteString(d.Signature)
 	}

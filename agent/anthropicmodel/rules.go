@@ -8,7 +8,7 @@ import (
 
 // rule describes what a family of Claude models accepts.
 type rule struct {
-	prefix           string // the beginning of the model's name
+	prefixes         string // the beginnings of the models' names, with spaces between them
 	window           int64  // tokens
 	reply            int    // longest reply in tokens
 	thinking         thinking
@@ -36,31 +36,28 @@ const (
 	allEfforts   = fourEfforts + "xhigh "
 )
 
-// rules has the rule of each family; the first matching prefix counts. An unknown model is assumed
-// to be newer than all others.
+// rules has the rules of the families; the first matching prefix counts.
 var rules = []rule{
-	{prefix: "claude-fable", window: 1_000_000, reply: 128_000, thinking: thinksAlways, efforts: allEfforts, enforcesFormat: true},
-	{prefix: "claude-mythos", window: 1_000_000, reply: 128_000, thinking: thinksAlways, efforts: allEfforts, enforcesFormat: true},
-	{prefix: "claude-opus-5-5", window: 1_000_000, reply: 128_000, thinking: thinksAlways, efforts: allEfforts, enforcesFormat: true},
-	{prefix: "claude-sonnet-5-5", window: 1_000_000, reply: 128_000, thinking: thinksBetween, efforts: allEfforts, enforcesFormat: true},
-	{prefix: "claude-haiku-5-5", window: 1_000_000, reply: 128_000, thinking: thinksUnless, efforts: allEfforts, enforcesFormat: true},
-	{prefix: "claude-opus-5", window: 1_000_000, reply: 128_000, thinking: thinksUnless, efforts: allEfforts, enforcesFormat: true},
-	{prefix: "claude-sonnet-5", window: 1_000_000, reply: 128_000, thinking: thinksUnless, efforts: allEfforts, enforcesFormat: true},
-	{prefix: "claude-opus-4-8", window: 1_000_000, reply: 128_000, thinking: thinksIfAsked, efforts: allEfforts, enforcesFormat: true},
-	{prefix: "claude-opus-4-7", window: 1_000_000, reply: 128_000, thinking: thinksIfAsked, efforts: allEfforts, enforcesFormat: true},
-	{prefix: "claude-opus-4-6", window: 1_000_000, reply: 128_000, thinking: thinksIfAsked, takesTemperature: true, efforts: fourEfforts, enforcesFormat: true},
-	{prefix: "claude-sonnet-4-6", window: 1_000_000, reply: 64_000, thinking: thinksIfAsked, takesTemperature: true, efforts: fourEfforts, enforcesFormat: true},
-	{prefix: "claude-opus-4-5", window: 200_000, reply: 64_000, thinking: thinksBudget, takesTemperature: true, efforts: threeEfforts, enforcesFormat: true},
-	{prefix: "claude-sonnet-4-5", window: 200_000, reply: 64_000, thinking: thinksBudget, takesTemperature: true, enforcesFormat: true},
-	{prefix: "claude-haiku-4-5", window: 200_000, reply: 64_000, thinking: thinksBudget, takesTemperature: true, enforcesFormat: true},
-	{prefix: "claude-opus-4-1", window: 200_000, reply: 32_000, thinking: thinksBudget, takesTemperature: true, enforcesFormat: true, toolsFirst: true},
-	{prefix: "claude-opus-4", window: 200_000, reply: 32_000, thinking: thinksBudget, takesTemperature: true, toolsFirst: true},
-	{prefix: "claude-sonnet-4", window: 200_000, reply: 64_000, thinking: thinksBudget, takesTemperature: true, toolsFirst: true},
-	{prefix: "claude-3-7", window: 200_000, reply: 64_000, thinking: thinksBudget, takesTemperature: true, toolsFirst: true},
-	{prefix: "claude-3-5", window: 200_000, reply: 8_192, takesTemperature: true, toolsFirst: true},
-	{prefix: "claude-3", window: 200_000, reply: 4_096, takesTemperature: true, toolsFirst: true},
-	{prefix: "", window: 200_000, reply: 64_000, thinking: thinksAlways, efforts: threeEfforts, enforcesFormat: true},
+	{prefixes: "claude-fable claude-mythos claude-opus-5-5",
+		window: 1_000_000, reply: 128_000, thinking: thinksAlways, efforts: allEfforts, enforcesFormat: true},
+	{prefixes: "claude-sonnet-5-5", window: 1_000_000, reply: 128_000, thinking: thinksBetween, efforts: allEfforts, enforcesFormat: true},
+	{prefixes: "claude-haiku-5-5 claude-opus-5 claude-sonnet-5",
+		window: 1_000_000, reply: 128_000, thinking: thinksUnless, efforts: allEfforts, enforcesFormat: true},
+	{prefixes: "claude-opus-4-8 claude-opus-4-7",
+		window: 1_000_000, reply: 128_000, thinking: thinksIfAsked, efforts: allEfforts, enforcesFormat: true},
+	{prefixes: "claude-opus-4-6", window: 1_000_000, reply: 128_000, thinking: thinksIfAsked, takesTemperature: true, efforts: fourEfforts, enforcesFormat: true},
+	{prefixes: "claude-sonnet-4-6", window: 1_000_000, reply: 64_000, thinking: thinksIfAsked, takesTemperature: true, efforts: fourEfforts, enforcesFormat: true},
+	{prefixes: "claude-opus-4-5", window: 200_000, reply: 64_000, thinking: thinksBudget, takesTemperature: true, efforts: threeEfforts, enforcesFormat: true},
+	{prefixes: "claude-sonnet-4-5 claude-haiku-4-5", window: 200_000, reply: 64_000, thinking: thinksBudget, takesTemperature: true, enforcesFormat: true},
+	{prefixes: "claude-opus-4-1", window: 200_000, reply: 32_000, thinking: thinksBudget, takesTemperature: true, enforcesFormat: true, toolsFirst: true},
+	{prefixes: "claude-opus-4", window: 200_000, reply: 32_000, thinking: thinksBudget, takesTemperature: true, toolsFirst: true},
+	{prefixes: "claude-sonnet-4 claude-3-7", window: 200_000, reply: 64_000, thinking: thinksBudget, takesTemperature: true, toolsFirst: true},
+	{prefixes: "claude-3-5", window: 200_000, reply: 8_192, takesTemperature: true, toolsFirst: true},
+	{prefixes: "claude-3", window: 200_000, reply: 4_096, takesTemperature: true, toolsFirst: true},
 }
+
+// newest is the rule of an unknown model, which is assumed to be newer than all others.
+var newest = rule{window: 200_000, reply: 64_000, thinking: thinksAlways, efforts: threeEfforts, enforcesFormat: true}
 
 // findRule finds the rule for a model. The name may have the prefix of a gateway or a region, and a
 // dot in the version, as in anthropic/claude-opus-4.8 or eu.anthropic.claude-opus-4-8.
@@ -71,11 +68,13 @@ func findRule(name string) rule {
 	}
 	name = strings.ReplaceAll(name, ".", "-")
 	for _, r := range rules {
-		if strings.HasPrefix(name, r.prefix) {
-			return r
+		for prefix := range strings.FieldsSeq(r.prefixes) {
+			if strings.HasPrefix(name, prefix) {
+				return r
+			}
 		}
 	}
-	panic("unreachable: the last prefix is empty")
+	return newest
 }
 
 const (

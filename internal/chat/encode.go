@@ -65,7 +65,8 @@ type draft struct {
 	wantedEffort string        // as the caller asks for it
 
 	names     *names
-	ids       map[string]bool // tool call ids of the conversation
+	ids       *ids
+	toolNames map[string]string // the host's names of the tools, by the ids of their calls
 	stops     []string
 	mustCall  bool   // the reply must call a tool
 	readToEnd bool   // see Request.ReadToEnd
@@ -92,7 +93,8 @@ func (c *Client) encodeBy(profile *Profile, r *Request, streams bool) (*draft, e
 		endpoint:  c.EndpointOf(r),
 		fields:    map[string]any{"model": r.Model},
 		names:     newNames(r),
-		ids:       map[string]bool{},
+		ids:       newIDs(profile.IDs),
+		toolNames: map[string]string{},
 		readToEnd: r.ReadToEnd,
 		streams:   streams,
 		textBytes: textSize(r.Messages),
@@ -102,6 +104,10 @@ func (c *Client) encodeBy(profile *Profile, r *Request, streams bool) (*draft, e
 		if err := c.CheckMetadata(); err != nil {
 			return nil, err
 		}
+		d.fields["metadata"] = r.Metadata
+	}
+	if profile.Developer {
+		set(d, "prompt_cache_key", cacheKey(r.CacheKey))
 	}
 	if err := d.checkChoice(r); err != nil {
 		return nil, err
@@ -116,7 +122,7 @@ func (c *Client) encodeBy(profile *Profile, r *Request, streams bool) (*draft, e
 	}
 	encode := d.encodeChat
 	if d.endpoint == Responses {
-		encode = d.encodeResponses
+		encode, d.ids = d.encodeResponses, newIDs(plainID)
 	}
 	if err := encode(r, rule); err != nil {
 		return nil, err
@@ -167,9 +173,6 @@ func (d *draft) encodeChat(r *Request, rule modelRule) error {
 	}
 	d.encodeGeneration(r, rule, effort)
 	d.encodeTools(r)
-	if d.profile.Developer && r.CacheKey != "" {
-		d.fields["prompt_cache_key"] = cacheKey(r.CacheKey)
-	}
 	err := d.encodeMessages(r, rule)
 	d.fields["messages"], d.fields["stream"] = d.messages, d.streams
 	return err
@@ -245,9 +248,6 @@ func (d *draft) encodeGeneration(r *Request, rule modelRule, effort string) {
 		set(d, effortField, effort)
 	}
 	set(d, cmp.Or(p.SeedField, "seed"), r.Seed)
-	if len(r.Metadata) > 0 {
-		d.fields["metadata"] = r.Metadata
-	}
 	// Models that may reason refuse stop sequences; their reply is cut here.
 	if stops := p.stops(d.stops); len(stops) > 0 && !rule.reasons && !rule.effortNone {
 		d.fields["stop"] = stops

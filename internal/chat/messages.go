@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -18,27 +19,56 @@ func (d *draft) encodeMessages(r *Request, rule modelRule) error {
 	if d.mustCall && d.profile.Required == requiredBySystem {
 		system = append(system, "Answer by calling at least one of the tools.")
 	}
-	e := &messageEncoder{
-		draft: d, ids: newIDs(d.profile.IDs), toolNames: map[string]string{}, system: systemRole(d.profile, r.Model, rule),
-	}
+	role := systemRole(d.profile, r.Model, rule)
 	if len(system) > 0 {
-		e.addText(e.system, strings.Join(system, "\n\n"))
+		d.addText(role, strings.Join(system, "\n\n"))
 	}
-	leading := len(r.Messages) - len(rest)
-	d.extendConversation(r.Messages[:leading])
-	for i := range rest {
-		if err := e.encode(&rest[i]); err != nil {
-			return fmt.Errorf("message %d: %w", leading+i, err)
+	if err := d.encodeEach(r, rest, func(m *Message) (err error) {
+		switch m.Role {
+		case System:
+			d.addText(role, joinText(m.Parts))
+		case User:
+			err = d.addUser(m)
+		case Assistant:
+			err = d.addAssistant(m)
+		case ToolRole:
+			d.addResult(m)
 		}
-		d.extendConversation(rest[i : i+1])
+		return err
+	}); err != nil {
+		return err
 	}
 	if len(d.messages) == 0 {
 		return errors.New("no messages")
 	}
 	if d.profile.StrictTurns && d.messages[len(d.messages)-1].Role == "assistant" {
-		e.addText("user", "Continue.")
+		d.addText("user", "Continue.")
 	}
-	e.fillReasoning()
+	d.fillReasoning()
+	return nil
+}
+
+// encodeEach calls encode with each message of the rest of a conversation.
+func (d *draft) encodeEach(r *Request, rest []Message, encode func(*Message) error) error {
+	leading := len(r.Messages) - len(rest)
+	d.extendConversation(r.Messages[:leading])
+	for i := range rest {
+		if err := cmp.Or(rest[i].check(), encode(&rest[i])); err != nil {
+			return fmt.Errorf("message %d: %w", leading+i, err)
+		}
+		d.extendConversation(rest[i : i+1])
+	}
+	return nil
+}
+
+// check returns an error for a message of an unknown role, or a result of an unknown call.
+func (m *Message) check() error {
+	switch {
+	case !slices.Contains([]Role{System, User, Assistant, ToolRole}, m.Role):
+		return fmt.Errorf("role %q is not one of system, user, assistant, tool", excerpt.Cut(string(m.Role)))
+	case m.Role == ToolRole && m.ToolCallID == "":
+		return errors.New("tool result has no call id")
+	}
 	return nil
 }
 
@@ -53,58 +83,25 @@ func leadingSystem(messages []Message) (system []string, rest []Message) {
 	return system, messages
 }
 
-// messageEncoder appends messages to the conversation of a draft, in the form of Chat Completions.
-type messageEncoder struct {
-	draft     *draft
-	ids       *ids
-	system    string            // the role of instructions
-	toolNames map[string]string // the tools' names, by the ids of their calls
-}
-
-func (e *messageEncoder) add(m chatMessage) { e.draft.messages = append(e.draft.messages, m) }
-
 // addText adds a message of text, which may be empty.
-func (e *messageEncoder) addText(role, text string) { e.add(chatMessage{Role: role, Content: text}) }
-
-// encode adds one message.
-func (e *messageEncoder) encode(m *Message) error {
-	switch m.Role {
-	case System:
-		e.addText(e.system, joinText(m.Parts))
-	case User:
-		return e.addUser(m)
-	case Assistant:
-		return e.addAssistant(m)
-	case ToolRole:
-		return e.addResult(m)
-	default:
-		return fmt.Errorf("role %q is not one of system, user, assistant, tool", excerpt.Cut(string(m.Role)))
-	}
-	return nil
+func (d *draft) addText(role, text string) {
+	d.messages = append(d.messages, chatMessage{Role: role, Content: text})
 }
 
 // addResult adds the result of a tool.
-func (e *messageEncoder) addResult(m *Message) error {
-	if m.ToolCallID == "" {
-		return errors.New("tool result has no call id")
+func (d *draft) addResult(m *Message) {
+	text := cmp.Or(joinText(m.Parts), "(no output)") // some hosts refuse empty results
+	result := chatMessage{Role: "tool", Content: text, CallID: d.ids.outgoing(m.ToolCallID)}
+	if !d.profile.Nameless {
+		result.Name = d.toolNames[m.ToolCallID]
 	}
-	text := joinText(m.Parts)
-	if text == "" { // some hosts refuse empty results
-		text = "(no output)"
-	}
-	e.draft.ids[m.ToolCallID] = true
-	result := chatMessage{Role: "tool", Content: text, CallID: e.ids.outgoing(m.ToolCallID)}
-	if !e.draft.profile.Nameless {
-		result.Name = e.toolNames[m.ToolCallID]
-	}
-	e.add(result)
-	return nil
+	d.messages = append(d.messages, result)
 }
 
 // addUser adds a message of the user.
-func (e *messageEncoder) addUser(m *Message) error {
-	if sent := e.draft.messages; e.draft.profile.StrictTurns && len(sent) > 0 && sent[len(sent)-1].Role == "tool" {
-		e.addText("assistant", "I have the results.")
+func (d *draft) addUser(m *Message) error {
+	if sent := d.messages; d.profile.StrictTurns && len(sent) > 0 && sent[len(sent)-1].Role == "tool" {
+		d.addText("assistant", "I have the results.")
 	}
 	var parts []chatPart
 	media := false
@@ -113,7 +110,7 @@ func (e *messageEncoder) addUser(m *Message) error {
 		if p.File != nil {
 			return errors.New("the Chat Completions API takes no files")
 		}
-		if err := e.draft.profile.checkPart(p); err != nil {
+		if err := d.profile.checkPart(p); err != nil {
 			return err
 		}
 		media = media || p.Image != nil || p.Audio != nil
@@ -121,11 +118,11 @@ func (e *messageEncoder) addUser(m *Message) error {
 			parts = append(parts, wirePart(p))
 		}
 	}
-	if !media && (len(parts) < 2 || e.draft.profile.JoinText) {
-		e.addText("user", joinText(slices.DeleteFunc(slices.Clone(m.Parts), func(p Part) bool { return p == Part{} })))
+	if !media && (len(parts) < 2 || d.profile.JoinText) {
+		d.addText("user", joinText(slices.DeleteFunc(slices.Clone(m.Parts), func(p Part) bool { return p == Part{} })))
 		return nil
 	}
-	e.add(chatMessage{Role: "user", Content: parts})
+	d.messages = append(d.messages, chatMessage{Role: "user", Content: parts})
 	return nil
 }
 
@@ -179,7 +176,7 @@ func dataURL(mimeType string, data []byte) string {
 }
 
 // addAssistant adds a message of the assistant.
-func (e *messageEncoder) addAssistant(m *Message) error {
+func (d *draft) addAssistant(m *Message) error {
 	if slices.ContainsFunc(m.Parts, Part.isMedia) {
 		return errors.New("assistant message takes text only")
 	}
@@ -187,26 +184,26 @@ func (e *messageEncoder) addAssistant(m *Message) error {
 	msg := chatMessage{Role: "assistant", Content: text}
 	thought := hostData{reasoning: m.Reasoning, details: m.Details}
 	if len(m.ToolCalls) == 0 {
-		thought = thought.or(e.draft.recall(keyOfText(text)))
+		thought = thought.or(d.recall(keyOfText(text)))
 	} else {
-		kept, err := e.addCalls(&msg, m.ToolCalls)
+		kept, err := d.addCalls(&msg, m.ToolCalls)
 		if err != nil {
 			return err
 		}
 		thought = thought.or(kept)
-		if text == "" && !e.draft.profile.BlankContent {
+		if text == "" && !d.profile.BlankContent {
 			msg.Content = nil
 		}
 	}
-	e.draft.hasReasoning = e.setReasoning(&msg, thought) || e.draft.hasReasoning
-	e.add(msg)
+	d.hasReasoning = d.setReasoning(&msg, thought) || d.hasReasoning
+	d.messages = append(d.messages, msg)
 	return nil
 }
 
 // setReasoning sets the reasoning of a message in the form in which the host wants it back. It
 // returns false if the message has none.
-func (e *messageEncoder) setReasoning(m *chatMessage, v hostData) bool {
-	switch field := e.draft.profile.Reasoning; {
+func (d *draft) setReasoning(m *chatMessage, v hostData) bool {
+	switch field := d.profile.Reasoning; {
 	case field == "":
 	case field == thinkingParts && v.reasoning != "":
 		parts := []chatPart{{Type: "thinking", Thinking: []chatPart{{Type: "text", Text: v.reasoning}}, Closed: true}}
@@ -227,36 +224,35 @@ func (e *messageEncoder) setReasoning(m *chatMessage, v hostData) bool {
 
 // fillReasoning gives every message of the assistant some reasoning, if one has reasoning and the host requires it for
 // all. DeepSeek accepts a space for reasoning that was not kept.
-func (e *messageEncoder) fillReasoning() {
-	if p := e.draft.profile; !p.AllReasoning || !e.draft.hasReasoning && !p.FillThoughts {
+func (d *draft) fillReasoning() {
+	if p := d.profile; !p.AllReasoning || !d.hasReasoning && !p.FillThoughts {
 		return
 	}
-	for i := range e.draft.messages {
-		if m := &e.draft.messages[i]; m.Role == "assistant" && m.ReasoningContent == "" {
-			e.setReasoning(m, hostData{reasoning: " "})
+	for i := range d.messages {
+		if m := &d.messages[i]; m.Role == "assistant" && m.ReasoningContent == "" {
+			d.setReasoning(m, hostData{reasoning: " "})
 		}
 	}
 }
 
 // addCalls adds tool calls to a message, with the data that the host wants back, and returns their reasoning.
-func (e *messageEncoder) addCalls(msg *chatMessage, calls []ToolCall) (thought hostData, err error) {
+func (d *draft) addCalls(msg *chatMessage, calls []ToolCall) (thought hostData, err error) {
 	for i, call := range calls {
 		if call.ID == "" || call.Name == "" {
 			return thought, fmt.Errorf("tool call with id %q and name %q: both are needed", excerpt.Cut(call.ID), excerpt.Cut(call.Name))
 		}
-		e.draft.ids[call.ID] = true
-		function := calledFunction{e.draft.names.outgoing(call.Name), objectText(call.Arguments)}
-		wire := chatCall{ID: e.ids.outgoing(call.ID), Type: "function", Function: function}
-		e.toolNames[call.ID] = wire.Function.Name
-		kept := e.draft.recall(&call)
+		function := calledFunction{d.names.outgoing(call.Name), objectText(call.Arguments)}
+		wire := chatCall{ID: d.ids.outgoing(call.ID), Type: "function", Function: function}
+		d.toolNames[call.ID] = wire.Function.Name
+		kept := d.recall(&call)
 		if kept.extra == nil && isExtra(call.Extra) {
 			kept.extra = call.Extra
 		}
 		thought = thought.or(kept)
-		if e.draft.profile.EchoExtra {
+		if d.profile.EchoExtra {
 			wire.Extra = kept.extra
 		}
-		if e.draft.profile.FillExtra && i == 0 && wire.Extra == nil {
+		if d.profile.FillExtra && i == 0 && wire.Extra == nil {
 			wire.Extra = foreignCall
 		}
 		msg.Calls = append(msg.Calls, wire)

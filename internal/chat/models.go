@@ -13,7 +13,7 @@ import (
 // modelRule describes what a model of OpenAI accepts in a request. The first row with a matching prefix applies;
 // other models accept all fields.
 type modelRule struct {
-	prefix     string
+	prefixes   []string
 	reasons    bool // it reasons by default
 	effortNone bool // it accepts the effort "none"
 	sampling   sampling
@@ -31,27 +31,14 @@ const (
 
 func modelRules() []modelRule {
 	return []modelRule{
-		{prefix: "gpt-6-sol", reasons: true, effortNone: true, addsTools: true},
-		{prefix: "gpt-6-luna", reasons: true, effortNone: true, addsTools: true},
-		{prefix: "gpt-6", reasons: true, sampling: never, addsTools: true},
-		{prefix: "gpt-5.6", reasons: true, effortNone: true, addsTools: true},
-		{prefix: "gpt-5.5-pro", reasons: true, sampling: never},
-		{prefix: "gpt-5.4-pro", reasons: true, sampling: never},
-		{prefix: "gpt-5.2-pro", reasons: true, sampling: never},
-		{prefix: "gpt-5.1-chat", reasons: true, sampling: never},
-		{prefix: "gpt-5.2-chat", reasons: true, sampling: never},
-		{prefix: "gpt-5.3-chat", reasons: true, sampling: never},
-		{prefix: "gpt-5.1-codex", reasons: true, sampling: never},
-		{prefix: "gpt-5.5", reasons: true, effortNone: true, addsTools: true},
-		{prefix: "gpt-5.1", effortNone: true},
-		{prefix: "gpt-5.2", effortNone: true},
-		{prefix: "gpt-5.3", effortNone: true},
-		{prefix: "gpt-5.4", effortNone: true, addsTools: true},
-		{prefix: "gpt-5-chat", sampling: always},
-		{prefix: "gpt-5", reasons: true, sampling: never},
-		{prefix: "o1", reasons: true, sampling: never},
-		{prefix: "o3", reasons: true, sampling: never},
-		{prefix: "o4", reasons: true, sampling: never},
+		{prefixes: []string{"gpt-5.5-pro", "gpt-5.4-pro", "gpt-5.2-pro", "gpt-5.1-chat", "gpt-5.2-chat", "gpt-5.3-chat", "gpt-5.1-codex"},
+			reasons: true, sampling: never},
+		{prefixes: []string{"gpt-6-sol", "gpt-6-luna", "gpt-5.6", "gpt-5.5"}, reasons: true, effortNone: true, addsTools: true},
+		{prefixes: []string{"gpt-6"}, reasons: true, sampling: never, addsTools: true},
+		{prefixes: []string{"gpt-5.4"}, effortNone: true, addsTools: true},
+		{prefixes: []string{"gpt-5.1", "gpt-5.2", "gpt-5.3"}, effortNone: true},
+		{prefixes: []string{"gpt-5-chat"}, sampling: always},
+		{prefixes: []string{"gpt-5", "o1", "o3", "o4"}, reasons: true, sampling: never},
 	}
 }
 
@@ -62,7 +49,7 @@ func bareModel(model string) string { return strings.TrimPrefix(strings.ToLower(
 func findRule(model string) modelRule {
 	model = bareModel(model)
 	for _, r := range modelRules() {
-		if strings.HasPrefix(model, r.prefix) {
+		if begins(model, r.prefixes...) {
 			return r
 		}
 	}

@@ -148,7 +148,7 @@ func (d *draft) setCalls(r *Reply, answered []ToolCall) (byIndex []*ToolCall, er
 			arguments = "{}"
 		}
 		id := call.ID
-		if id == "" || used[id] || d.ids[id] {
+		if id == "" || used[id] || d.ids.out[id] != "" {
 			id = newCallID()
 		}
 		used[id] = true

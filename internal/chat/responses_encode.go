@@ -4,11 +4,9 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
@@ -80,14 +78,8 @@ func (d *draft) encodeResponses(r *Request, rule modelRule) error {
 	if effort != "" {
 		d.fields["reasoning"] = map[string]string{"effort": effort}
 	}
-	if len(r.Metadata) > 0 {
-		d.fields["metadata"] = r.Metadata
-	}
-	if d.profile.Developer {
-		set(d, "prompt_cache_key", cacheKey(r.CacheKey))
-		if rule.reasons || rule.effortNone {
-			d.fields["include"] = []string{"reasoning.encrypted_content"}
-		}
+	if d.profile.Developer && (rule.reasons || rule.effortNone) {
+		d.fields["include"] = []string{"reasoning.encrypted_content"}
 	}
 	switch {
 	case r.Format != nil:
@@ -155,28 +147,30 @@ func (d *draft) responsesTools(r *Request, later map[string]responsesTool) {
 func (d *draft) responsesInput(r *Request, later map[string]responsesTool) error {
 	system, rest := leadingSystem(r.Messages)
 	set(d, "instructions", strings.Join(system, "\n\n"))
-	leading := len(r.Messages) - len(rest)
-	d.extendConversation(r.Messages[:leading])
-	ids := newIDs(plainID)
-	var added []responsesTool
 	input := []any{}
-	for i := range rest {
-		items, err := d.responsesItems(ids, &rest[i])
-		if err != nil {
-			return fmt.Errorf("message %d: %w", leading+i, err)
+	var added []responsesTool
+	addTools := func() {
+		if len(added) > 0 {
+			input, added = append(input, responsesAddition{"additional_tools", "developer", added}), nil
 		}
+	}
+	if err := d.encodeEach(r, rest, func(m *Message) error {
+		if m.Role != ToolRole {
+			addTools()
+		}
+		items, err := d.responsesItems(m)
 		input = append(input, items...)
-		d.extendConversation(rest[i : i+1])
-		for _, name := range rest[i].Tools {
+		for _, name := range m.Tools {
 			if tool := later[name]; tool.Name != "" {
 				added = append(added, tool)
 				delete(later, name)
 			}
 		}
-		if len(added) > 0 && (i+1 == len(rest) || rest[i+1].Role != ToolRole) {
-			input, added = append(input, responsesAddition{"additional_tools", "developer", added}), nil
-		}
+		return err
+	}); err != nil {
+		return err
 	}
+	addTools()
 	if len(input) == 0 && len(system) == 0 {
 		return errors.New("no messages")
 	}
@@ -185,7 +179,7 @@ func (d *draft) responsesInput(r *Request, later map[string]responsesTool) error
 }
 
 // responsesItems returns the items of a message.
-func (d *draft) responsesItems(ids *ids, m *Message) ([]any, error) {
+func (d *draft) responsesItems(m *Message) ([]any, error) {
 	switch m.Role {
 	case System:
 		role := "system"
@@ -200,25 +194,19 @@ func (d *draft) responsesItems(ids *ids, m *Message) ([]any, error) {
 		}
 		return []any{responsesMessage{Type: "message", Role: "user", Content: parts}}, err
 	case Assistant:
-		return d.responsesAssistant(ids, m)
-	case ToolRole:
-		if m.ToolCallID == "" {
-			return nil, errors.New("tool result has no call id")
-		}
-		d.ids[m.ToolCallID] = true
-		result := responsesResult{Type: "function_call_output", CallID: ids.outgoing(m.ToolCallID), Output: joinText(m.Parts)}
-		if !slices.ContainsFunc(m.Parts, Part.isMedia) {
-			return []any{result}, nil
-		}
-		parts, err := d.responsesParts(m.Parts)
-		result.Output = parts
-		return []any{result}, err
+		return d.responsesAssistant(m)
 	}
-	return nil, fmt.Errorf("role %q is not one of system, user, assistant, tool", excerpt.Cut(string(m.Role)))
+	result := responsesResult{Type: "function_call_output", CallID: d.ids.outgoing(m.ToolCallID), Output: joinText(m.Parts)}
+	if !slices.ContainsFunc(m.Parts, Part.isMedia) {
+		return []any{result}, nil
+	}
+	parts, err := d.responsesParts(m.Parts)
+	result.Output = parts
+	return []any{result}, err
 }
 
 // responsesAssistant returns the items of an assistant's message, in the order in which they came if that is known.
-func (d *draft) responsesAssistant(ids *ids, m *Message) (out []any, err error) {
+func (d *draft) responsesAssistant(m *Message) (out []any, err error) {
 	items := m.Items
 	if items == nil {
 		items = d.reconstructItems(m)
@@ -230,8 +218,7 @@ func (d *draft) responsesAssistant(ids *ids, m *Message) (out []any, err error) 
 		case item.Text != nil && item.Text.Text != "":
 			out = append(out, responsesMessage{Type: "message", Role: "assistant", Content: item.Text.Text, Phase: item.Text.Phase})
 		case item.Call != nil:
-			d.ids[item.Call.ID] = true
-			id, name := ids.outgoing(item.Call.ID), d.names.outgoing(item.Call.Name)
+			id, name := d.ids.outgoing(item.Call.ID), d.names.outgoing(item.Call.Name)
 			out = append(out, responsesCall{"function_call", id, name, objectText(item.Call.Arguments)})
 		}
 	}

@@ -340,7 +340,7 @@ func FuzzResponses(f *testing.F) {
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data string) {
-		d := &draft{endpoint: Responses, names: newNames(&Request{}), ids: map[string]bool{}}
+		d := &draft{endpoint: Responses, names: newNames(&Request{}), ids: newIDs(plainID)}
 		whole, streamed := d.newAnswer(t.Context(), Deltas{}), d.newAnswer(t.Context(), Deltas{})
 		if whole.Whole([]byte(data)) == nil && whole.End() == nil && len(d.reply.Text)+len(d.reply.Reasoning) > 4*len(data) {
 			t.Errorf("%d bytes became %d", len(data), len(d.reply.Text)+len(d.reply.Reasoning))
