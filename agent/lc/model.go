@@ -130,10 +130,7 @@ func (w *langchainModel) Generate(ctx context.Context, r *model.Request) iter.Se
 			yield(model.Delta{}, failure(ctx, err))
 			return
 		}
-		yield(model.Delta{Response: &model.Response{
-			Message: convert.FromResponse(response), ID: convert.ID(response), Finish: convert.Finish(response),
-			Usage: convert.Usage(response), Warning: convert.Warning(response),
-		}}, nil)
+		yield(model.Delta{Response: convert.FromResponse(response)}, nil)
 	}
 }
 

@@ -15,45 +15,37 @@ type conversation struct {
 	model     *Model
 	responses bool // the API is Responses, and not Chat Completions
 	messages  []chat.Message
+	attached  []chat.Part // media of results, for a message of the user
 }
 
 // add adds messages.
 func (c *conversation) add(messages []run.Message) error {
-	for rest := messages; len(rest) > 0; {
-		n := groupLen(rest)
-		if err := c.addGroup(rest[:n]); err != nil {
-			return fmt.Errorf("message %d: %w", len(messages)-len(rest), err)
+	for i := range messages {
+		if messages[i].Role != run.RoleTool {
+			c.addAttached()
 		}
-		rest = rest[n:]
+		if err := c.addMessage(&messages[i]); err != nil {
+			return fmt.Errorf("message %d: %w", i, err)
+		}
 	}
+	c.addAttached()
 	return nil
 }
 
-// groupLen returns how many of the first messages belong together: the results of a turn, or one
-// message.
-func groupLen(messages []run.Message) int {
-	n := 0
-	for n < len(messages) && messages[n].Role == run.RoleTool {
-		n++
-	}
-	return max(n, 1)
-}
-
-// addGroup adds one message, or the results of a turn.
-func (c *conversation) addGroup(group []run.Message) error {
-	switch first := &group[0]; first.Role {
+func (c *conversation) addMessage(m *run.Message) error {
+	switch m.Role {
 	case run.RoleSystem:
-		return c.addContent(chat.System, first.Parts)
+		return c.addContent(chat.System, m.Parts)
 	case run.RoleUser:
-		return c.addContent(chat.User, first.Parts)
+		return c.addContent(chat.User, m.Parts)
 	case run.RoleAssistant:
-		return c.addAssistant(first)
-	case run.RoleTool:
-		c.addResults(group)
+		c.addAssistant(m)
 		return nil
-	default:
-		return fmt.Errorf("role %q is unknown", first.Role)
+	case run.RoleTool:
+		c.addResults(m)
+		return nil
 	}
+	return fmt.Errorf("role %q is unknown", m.Role)
 }
 
 // addContent adds a message of the user or the program.
@@ -80,12 +72,12 @@ func (c *conversation) userMedia(p *run.Part) (chat.Part, error) {
 	if mimeType := chat.BareType(p.MIMEType); c.responses && mimeType == "application/pdf" {
 		return chat.Part{File: &chat.File{Name: "document.pdf", MIMEType: mimeType, Data: p.Data, URL: p.URL}}, nil
 	}
-	return media(p)
+	return mediaPart(p)
 }
 
-// media translates an image, a sound or a file. A medium with only a URL is sent if it is an image;
+// mediaPart translates an image, a sound or a file. A medium with only a URL is sent if it is an image;
 // otherwise its URL becomes text.
-func media(p *run.Part) (part chat.Part, err error) {
+func mediaPart(p *run.Part) (part chat.Part, err error) {
 	switch {
 	case p.Data != nil || p.URL == "":
 		part, err = binary(p.MIMEType, p.Data)
@@ -100,24 +92,25 @@ func media(p *run.Part) (part chat.Part, err error) {
 	return part, err
 }
 
-// addAssistant adds a message of the model, with the data that this provider wants back. It omits a
-// message without text, calls and media.
-func (c *conversation) addAssistant(in *run.Message) error {
+// addAssistant adds a message of the model, with the data that this provider wants back. Media become a note, as no API
+// accepts them from the model. It omits a message without text and calls.
+func (c *conversation) addAssistant(in *run.Message) {
 	calls := make([]chat.ToolCall, 0, countCalls(in.Parts)) // allocated once: items point into it
 	msg := chat.Message{Role: chat.Assistant, ToolCalls: calls}
 	for i := range in.Parts {
 		p := &in.Parts[i]
 		data, isOurs := c.model.hostDataOf(p)
+		item, text := chat.Item{}, p.Text
 		switch p.Type {
+		case run.PartImage, run.PartAudio, run.PartFile:
+			part, _ := mediaPart(p)
+			text = cmp.Or(part.Text, fmt.Sprintf("[%s of the assistant]", cmp.Or(p.MIMEType, string(p.Type))))
+			fallthrough
 		case run.PartText, run.PartSummary:
-			msg.Parts = append(msg.Parts, chat.Part{Text: p.Text})
-			if c.responses {
-				msg.Items = append(msg.Items, chat.Item{Text: &chat.ItemText{Text: p.Text, Phase: data.Phase}})
-			}
+			msg.Parts = append(msg.Parts, chat.Part{Text: text})
+			item.Text = &chat.ItemText{Text: text, Phase: data.Phase}
 		case run.PartReasoning:
-			if c.responses && data.Item != nil {
-				msg.Items = append(msg.Items, chat.Item{Raw: data.Item})
-			}
+			item.Raw = data.Item
 			if isOurs && msg.Reasoning == "" {
 				msg.Reasoning = p.Text
 			}
@@ -128,22 +121,15 @@ func (c *conversation) addAssistant(in *run.Message) error {
 			msg.ToolCalls = append(msg.ToolCalls, chat.ToolCall{
 				ID: p.ID, Name: cmp.Or(p.Name, "unknown"), Arguments: p.Arguments, Extra: data.Extra,
 			})
-			if c.responses {
-				msg.Items = append(msg.Items, chat.Item{Call: &msg.ToolCalls[len(msg.ToolCalls)-1]})
-			}
-		case run.PartImage, run.PartAudio, run.PartFile:
-			part, err := media(p)
-			if err != nil {
-				return fmt.Errorf("part %d: %w", i, err)
-			}
-			msg.Parts = append(msg.Parts, part)
+			item.Call = &msg.ToolCalls[len(msg.ToolCalls)-1]
+		}
+		if c.responses && (item.Raw != nil || item.Text != nil || item.Call != nil) {
+			msg.Items = append(msg.Items, item)
 		}
 	}
-	if len(msg.Parts) == 0 && len(msg.ToolCalls) == 0 {
-		return nil
+	if len(msg.Parts) > 0 || len(msg.ToolCalls) > 0 {
+		c.messages = append(c.messages, msg)
 	}
-	c.messages = append(c.messages, msg)
-	return nil
 }
 
 // countCalls returns the number of calls among parts.
@@ -156,40 +142,38 @@ func countCalls(parts []run.Part) (n int) {
 	return n
 }
 
-// addResults adds the results of a turn with the media that the provider accepts. Chat
-// Completions accepts media only from the user, so there they follow the results in a message of
-// the user.
-func (c *conversation) addResults(group []run.Message) {
-	var attached []chat.Part
-	for i := range group {
-		for j := range group[i].Parts {
-			p := &group[i].Parts[j]
-			if p.Type != run.PartResult {
-				continue
-			}
-			text := []chat.Part{{Text: p.Text}}
-			c.messages = append(c.messages, chat.Message{Role: chat.ToolRole, ToolCallID: p.ID, Parts: text, Tools: p.Tools})
-			hasTitle := false
-			for k := range p.Media {
-				part, err := binary(p.Media[k].MIMEType, p.Media[k].Data)
-				if err != nil || p.Media[k].Data == nil || !c.model.isAccepted(p.Media[k].MIMEType) {
-					continue
-				}
-				if c.responses {
-					last := &c.messages[len(c.messages)-1]
-					last.Parts = append(last.Parts, part)
-					continue
-				}
-				if !hasTitle {
-					hasTitle = true
-					attached = append(attached, chat.Part{Text: fmt.Sprintf("From the result of %s (call %s):", p.Name, p.ID)})
-				}
-				attached = append(attached, part)
+// addResults adds results with the media that the provider accepts. Chat Completions accepts media only from the user, so
+// there they follow the results of the turn in a message of the user.
+func (c *conversation) addResults(m *run.Message) {
+	for i := range m.Parts {
+		p := &m.Parts[i]
+		if p.Type != run.PartResult {
+			continue
+		}
+		result := chat.Message{Role: chat.ToolRole, ToolCallID: p.ID, Parts: []chat.Part{{Text: p.Text}}, Tools: p.Tools}
+		var media []chat.Part
+		for j := range p.Media {
+			part, err := binary(p.Media[j].MIMEType, p.Media[j].Data)
+			if err == nil && p.Media[j].Data != nil && c.model.isAccepted(p.Media[j].MIMEType) {
+				media = append(media, part)
 			}
 		}
+		switch {
+		case c.responses:
+			result.Parts = append(result.Parts, media...)
+		case len(media) > 0:
+			title := chat.Part{Text: fmt.Sprintf("From the result of %s (call %s):", p.Name, p.ID)}
+			c.attached = append(append(c.attached, title), media...)
+		}
+		c.messages = append(c.messages, result)
 	}
-	if len(attached) > 0 {
-		c.messages = append(c.messages, chat.Message{Role: chat.User, Parts: attached})
+}
+
+// addAttached adds the media of results.
+func (c *conversation) addAttached() {
+	if len(c.attached) > 0 {
+		c.messages = append(c.messages, chat.Message{Role: chat.User, Parts: c.attached})
+		c.attached = nil
 	}
 }
 

@@ -125,7 +125,7 @@ func TestRequest(t *testing.T) {
 				{Role: llms.ChatMessageTypeAI, Parts: []llms.ContentPart{llms.TextPart("Looking."), call("a"), call("b")}},
 				{Role: llms.ChatMessageTypeTool, Parts: []llms.ContentPart{
 					llms.ToolCallResponse{ToolCallID: "a", Name: "f", Content: "1"}, llms.ToolCallResponse{ToolCallID: "b", Name: "f"}}},
-				llms.TextParts(llms.ChatMessageTypeAI, "Done."),
+				{Role: llms.ChatMessageTypeAI, Parts: []llms.ContentPart{llms.TextPart("Done."), llms.BinaryPart("image/png", []byte("png"))}},
 				llms.TextParts(llms.ChatMessageTypeGeneric, "Thanks."),
 			},
 			want: `{"messages":[
@@ -136,7 +136,7 @@ func TestRequest(t *testing.T) {
 					{"id":"b","type":"function","function":{"name":"f","arguments":"{\"x\":1}"}}]},
 				{"role":"tool","tool_call_id":"a","content":"1"},
 				{"role":"tool","tool_call_id":"b","content":"(no output)"},
-				{"role":"assistant","content":"Done."},
+				{"role":"assistant","content":"Done.\n[image/png of the assistant]"},
 				{"role":"user","content":"Thanks."}]}`,
 		},
 		{

@@ -247,10 +247,11 @@ func TestFromResponse(t *testing.T) {
 		call("1", `{"x":1}`), {Type: run.PartCall, ID: "2", Arguments: "{}"},
 		{Type: run.PartCall, Name: "old", Arguments: "{}"}, text("<thinking>x</thinking>y"),
 	}}
-	check.Same(t, "message", convert.FromResponse(response), want)
-	check.Equal(t, "finish", convert.Finish(response), "tool_use")
-	check.Equal(t, "output tokens of the first choice", convert.Usage(response).Output, 4)
-	check.Same(t, "no response", convert.FromResponse(nil), run.Message{Role: run.RoleAssistant})
+	got := convert.FromResponse(response)
+	check.Same(t, "message", got.Message, want)
+	check.Equal(t, "finish", got.Finish, "tool_use")
+	check.Equal(t, "output tokens of the first choice", got.Usage.Output, 4)
+	check.Same(t, "no response", convert.FromResponse(nil).Message, run.Message{Role: run.RoleAssistant})
 }
 
 func TestUsage(t *testing.T) {
@@ -274,7 +275,7 @@ func TestUsage(t *testing.T) {
 		"nonsense":  {map[string]any{"input_tokens": "three", "output_tokens": -2, "usage": make(chan int)}, run.Usage{}},
 		"absurd":    {map[string]any{"input_tokens": uint64(1 << 63), "output_tokens": 1e300}, run.Usage{Input: 1 << 40, Output: 1 << 40, Total: 1 << 41}},
 	} {
-		got := convert.Usage(&llms.ContentResponse{Choices: []*llms.ContentChoice{{GenerationInfo: test.info}}})
+		got := convert.FromResponse(&llms.ContentResponse{Choices: []*llms.ContentChoice{{GenerationInfo: test.info}}}).Usage
 		check.Same(t, name, got, test.want)
 	}
 }

@@ -1,7 +1,7 @@
 // Package convert carries the messages of a run to langchaingo and back.
 //
-// [ToLLMS] writes messages by the [Rules] of a provider of langchaingo, and [FromLLMS] reads them. [FromResponse],
-// [Finish], [ID], [Usage] and [Warning] read the reply of a model, and [KindOfStatus] the status of its failure.
+// [ToLLMS] writes messages by the [Rules] of a provider of langchaingo, and [FromLLMS] reads them. [FromResponse] reads the
+// reply of a model, and [KindOfStatus] the status of its failure.
 // [Generate] implements a model of langchaingo by a model of ours, which an [Ask] asks.
 //
 // The detail of an image, "low" or "high", is a string in [run.Part.Provider] under "detail".
@@ -39,19 +39,10 @@ func ToLLMS(rules Rules, system string, messages []run.Message) []llms.MessageCo
 		texts, messages = e.appendTexts(texts, messages[0].Parts), messages[1:]
 	}
 	e.addText(llms.ChatMessageTypeSystem, texts)
-	for len(messages) > 0 {
-		n := 0
-		for n < len(messages) && messages[n].Role == run.RoleTool {
-			n++
-		}
-		if n > 0 {
-			e.addTurn(messages[:n])
-		} else {
-			e.addMessage(&messages[0])
-			n = 1
-		}
-		messages = messages[n:]
+	for i := range messages {
+		e.addMessage(&messages[i])
 	}
+	e.addMedia()
 	return e.out
 }
 
@@ -59,6 +50,7 @@ func ToLLMS(rules Rules, system string, messages []run.Message) []llms.MessageCo
 type encoder struct {
 	rules Rules
 	out   []llms.MessageContent
+	media []llms.ContentPart // of the results of a turn
 }
 
 // interrupted separates results from a message that the provider does not allow after them, if the run ended
@@ -101,22 +93,23 @@ func (e *encoder) appendTexts(texts []string, parts []run.Part) []string {
 	return texts
 }
 
-// addMessage adds a message without results.
+// addMessage adds a message, after the media of results before it.
 func (e *encoder) addMessage(m *run.Message) {
 	role := llmsRole(m.Role)
-	if m.Role == run.RoleSystem {
+	switch m.Role {
+	case run.RoleTool:
+		e.addResults(m)
+		return
+	case run.RoleSystem:
+		e.addMedia()
 		if e.rules.SystemFirst {
 			role = llms.ChatMessageTypeHuman
 		}
 		e.addText(role, e.appendTexts(nil, m.Parts))
 		return
 	}
-	parts := make([]llms.ContentPart, 0, len(m.Parts))
-	for i := range m.Parts {
-		if part := e.rules.part(&m.Parts[i]); part != nil {
-			parts = append(parts, part)
-		}
-	}
+	e.addMedia()
+	parts := e.parts(m)
 	if m.Role == run.RoleAssistant && e.rules.SingleParts {
 		e.addSingly(role, parts)
 	} else {
@@ -124,24 +117,36 @@ func (e *encoder) addMessage(m *run.Message) {
 	}
 }
 
-// addTurn adds the results of a turn, followed by their images if the rules allow that.
-func (e *encoder) addTurn(messages []run.Message) {
-	var media, results []llms.ContentPart
-	for i := range messages {
-		for j := range messages[i].Parts {
-			p := &messages[i].Parts[j]
-			if part := e.rules.part(p); part != nil {
-				results = append(results, part)
-			}
-			if !e.rules.ResultsLast {
-				media = e.appendMedia(media, p)
-			}
+// parts converts the parts of a message.
+func (e *encoder) parts(m *run.Message) []llms.ContentPart {
+	parts := make([]llms.ContentPart, 0, len(m.Parts))
+	for i := range m.Parts {
+		if part := e.rules.part(&m.Parts[i]); part != nil {
+			parts = append(parts, part)
 		}
 	}
-	if e.rules.MergedResults {
+	return parts
+}
+
+// addResults adds results. Their images wait for the end of the turn, if the rules allow them.
+func (e *encoder) addResults(m *run.Message) {
+	results := e.parts(m)
+	if n := len(e.out); e.rules.MergedResults && n > 0 && e.out[n-1].Role == llms.ChatMessageTypeTool {
+		e.out[n-1].Parts = append(e.out[n-1].Parts, results...)
+	} else if e.rules.MergedResults {
 		e.add(llms.ChatMessageTypeTool, results...)
 	} else {
 		e.addSingly(llms.ChatMessageTypeTool, results)
 	}
-	e.add(llms.ChatMessageTypeHuman, media...)
+	for i := range m.Parts {
+		if !e.rules.ResultsLast {
+			e.media = e.appendMedia(e.media, &m.Parts[i])
+		}
+	}
+}
+
+// addMedia adds the media of results.
+func (e *encoder) addMedia() {
+	e.add(llms.ChatMessageTypeHuman, e.media...)
+	e.media = nil
 }

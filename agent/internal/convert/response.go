@@ -11,12 +11,27 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
-// FromResponse converts a model's reply to one message of the assistant. langchaingo's
-// Anthropic provider returns a choice for every block of a message, so the choices are parts of
-// one reply: ask for one candidate. Calls have the provider's ids; Google's models send none.
-func FromResponse(response *llms.ContentResponse) run.Message {
-	m := run.Message{Role: run.RoleAssistant, Model: firstInfo(response, "Model", "model")} // ours, Mistral's
-	for _, c := range choicesOf(response) {
+// FromResponse converts a model's reply, which may be nil. langchaingo's Anthropic provider returns a choice for every block
+// of a message, so the choices are parts of one message: ask for one candidate. Calls have the provider's ids; Google's
+// models send none.
+func FromResponse(response *llms.ContentResponse) *model.Response {
+	out := &model.Response{Message: run.Message{Role: run.RoleAssistant}}
+	if response == nil {
+		return out
+	}
+	m := &out.Message
+	for _, c := range response.Choices {
+		info := func(key string) (text string) {
+			text, _ = c.GenerationInfo[key].(string)
+			return text
+		}
+		m.Model = cmp.Or(m.Model, info("Model"), info("model")) // ours, Mistral's
+		out.ID = cmp.Or(out.ID, info("ID"), info("id"))         // ours, those of Bedrock's AI21
+		out.Warning = cmp.Or(out.Warning, info("Warning"))
+		out.Finish = cmp.Or(c.StopReason, out.Finish)
+		if u := usage(c.GenerationInfo); out.Usage.Total == 0 && u.Total > 0 {
+			out.Usage = u
+		}
 		if text := reasoning(c); text != "" {
 			m.Parts = append(m.Parts, run.Part{Type: run.PartReasoning, Text: text})
 		}
@@ -25,41 +40,7 @@ func FromResponse(response *llms.ContentResponse) run.Message {
 		}
 		m.Parts = appendCalls(m.Parts, c)
 	}
-	return m
-}
-
-// Finish returns the provider's reason for the end of a reply, the last one if several choices have one.
-func Finish(response *llms.ContentResponse) (finish string) {
-	for _, c := range choicesOf(response) {
-		finish = cmp.Or(c.StopReason, finish)
-	}
-	return finish
-}
-
-// ID returns the provider's id of a reply, or "". Our models have it under "ID", Bedrock's AI21 under "id".
-func ID(response *llms.ContentResponse) string { return firstInfo(response, "ID", "id") }
-
-// Warning returns the model's note about how it was asked.
-func Warning(response *llms.ContentResponse) string { return firstInfo(response, "Warning") }
-
-// firstInfo returns the first text under one of the keys in the choices of a response, or "".
-func firstInfo(response *llms.ContentResponse, keys ...string) string {
-	for _, c := range choicesOf(response) {
-		for _, key := range keys {
-			if s, ok := c.GenerationInfo[key].(string); ok && s != "" {
-				return s
-			}
-		}
-	}
-	return ""
-}
-
-// choicesOf returns the choices of a response, which may be nil.
-func choicesOf(response *llms.ContentResponse) []*llms.ContentChoice {
-	if response == nil {
-		return nil
-	}
-	return response.Choices
+	return out
 }
 
 // reasoning returns the model's reasoning. ThinkingContent has Anthropic's; if the text marks its

@@ -4,24 +4,13 @@ import (
 	"encoding/json"
 	"reflect"
 
-	"github.com/tmc/langchaingo/llms"
-
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
-// Usage returns the tokens of a reply from the provider's own names and number types. A count
+// usage returns the tokens of a reply from the provider's own names and number types. A count
 // that is not reported is 0. Input and Output are totals: Cached and CacheWrite are parts of
 // Input, Reasoning is a part of Output.
-func Usage(response *llms.ContentResponse) run.Usage {
-	for _, c := range choicesOf(response) {
-		if s := spent(c.GenerationInfo); s.Total > 0 {
-			return s
-		}
-	}
-	return run.Usage{}
-}
-
-func spent(info map[string]any) run.Usage {
+func usage(info map[string]any) run.Usage {
 	if info == nil {
 		return run.Usage{}
 	}
@@ -30,7 +19,7 @@ func spent(info map[string]any) run.Usage {
 		if data, err := json.Marshal(nested); err == nil {
 			var fields map[string]any
 			if json.Unmarshal(data, &fields) == nil && fields != nil {
-				return spent(fields)
+				return usage(fields)
 			}
 		}
 	}
