@@ -38,86 +38,67 @@ func (u usage) charge(model string) cost.Charge {
 // too. Tools have names, and stop sequences a bound of their own.
 const blockSize = 16
 
-// inputSize returns the bytes of a request that count towards [Limits.InputBytes].
-func inputSize(p *mcp.CreateMessageParams) int {
-	size := len(p.SystemPrompt) + len(p.Metadata)
+// needs measures a request: what a model must accept of it.
+type needs struct {
+	text       int // bytes of text, and blockSize for each block
+	tools      int
+	images     int
+	imageBytes int
+	audio      int // bytes
+	extra      int // bytes of the host's extra data, which is not text
+}
+
+// newNeeds measures a request.
+func newNeeds(p *mcp.CreateMessageParams) needs {
+	n := needs{text: len(p.SystemPrompt) + len(p.Metadata), tools: len(p.Tools)}
 	for _, s := range p.StopSequences {
-		size += len(s)
+		n.text += len(s)
 	}
 	if p.ModelPreferences != nil {
 		for _, h := range p.ModelPreferences.Hints {
-			size += blockSize + len(h.Name)
+			n.text += blockSize + len(h.Name)
 		}
 	}
 	for _, t := range p.Tools {
-		size += len(t.Name) + len(t.Description) + len(t.InputSchema)
+		n.text += len(t.Name) + len(t.Description) + len(t.InputSchema)
 	}
 	for _, m := range p.Messages {
-		size += blockSize + contentSize(m.Content)
-	}
-	return size
-}
-
-// contentSize returns the bytes of blocks, and blockSize for each.
-func contentSize(blocks []mcp.Content) int {
-	size := blockSize * len(blocks)
-	for _, c := range blocks {
-		switch c := c.(type) {
-		case *mcp.TextContent:
-			size += len(c.Text)
-		case *mcp.ImageContent:
-			size += len(c.Data)
-		case *mcp.AudioContent:
-			size += len(c.Data)
-		case *mcp.ToolUseContent:
-			size += len(c.ID) + len(c.Name) + len(c.Input) + len(c.Meta)
-		case *mcp.ToolResultContent:
-			size += len(c.ToolUseID) + contentSize(c.Content) + len(c.StructuredContent)
-		case *mcp.EmbeddedResource:
-			size += len(c.Resource.URI) + len(c.Resource.MIMEType) + len(c.Resource.Text) + len(c.Resource.Blob)
-		case *mcp.ResourceLink:
-			size += len(c.URI) + len(c.Name) + len(c.MIMEType) + len(c.Description)
-		case *mcp.UnknownContent:
-			size += len(c.Raw)
-		}
-	}
-	return size
-}
-
-// needs measures the parts of a request that a model must accept.
-type needs struct {
-	text   int // bytes, and blockSize for each block
-	tools  int
-	images int
-	audio  int // bytes
-}
-
-// newNeeds counts the needs of a request.
-func newNeeds(p *mcp.CreateMessageParams) needs {
-	n := needs{text: inputSize(p), tools: len(p.Tools)}
-	for _, m := range p.Messages {
-		n.media(m.Content)
+		n.text += blockSize
+		n.add(m.Content)
 	}
 	return n
 }
 
-// media counts images and audio apart from a message's text.
-func (n *needs) media(blocks []mcp.Content) {
+// add measures blocks.
+func (n *needs) add(blocks []mcp.Content) {
+	n.text += blockSize * len(blocks)
 	for _, c := range blocks {
 		switch c := c.(type) {
+		case *mcp.TextContent:
+			n.text += len(c.Text)
 		case *mcp.ImageContent:
 			n.images++
-			n.text -= len(c.Data)
+			n.imageBytes += len(c.Data)
 		case *mcp.AudioContent:
 			n.audio += len(c.Data)
-			n.text -= len(c.Data)
-		case *mcp.ToolUseContent: // the host's extra data is not text
-			n.text -= len(c.Meta)
+		case *mcp.ToolUseContent:
+			n.text += len(c.ID) + len(c.Name) + len(c.Input)
+			n.extra += len(c.Meta)
 		case *mcp.ToolResultContent:
-			n.media(c.Content)
+			n.text += len(c.ToolUseID) + len(c.StructuredContent)
+			n.add(c.Content)
+		case *mcp.EmbeddedResource:
+			n.text += len(c.Resource.URI) + len(c.Resource.MIMEType) + len(c.Resource.Text) + len(c.Resource.Blob)
+		case *mcp.ResourceLink:
+			n.text += len(c.URI) + len(c.Name) + len(c.MIMEType) + len(c.Description)
+		case *mcp.UnknownContent:
+			n.text += len(c.Raw)
 		}
 	}
 }
+
+// size returns the bytes of the request that count towards [Limits.InputBytes].
+func (n needs) size() int { return n.text + n.imageBytes + n.audio + n.extra }
 
 // Tokens of media and tools. Hosts count 85 to some thousand tokens for an image, and
 // about ten for a second of sound (8 to 192 KiB).
@@ -138,13 +119,12 @@ func (n needs) maxTokens() int64 {
 	return int64(n.text + n.tools*toolTokens + n.images*imageTokens + n.audio/audioBytesPerToken)
 }
 
-// reservation returns an upper bound for a completion. added is the number of bytes that
-// the host gets in addition to the request.
-func reservation(m *Model, req *Request, added int) usage {
+// reservation returns an upper bound for a completion.
+func (r *run) reservation() usage {
 	u := usage{Estimated: true}
-	u.Input, u.Output = newNeeds(req.Params).maxTokens()+int64(added), req.Params.MaxTokens
-	if m.price != nil {
-		u.Cost = cost.Most(*m.price, u.Input, u.Output)
+	u.Input, u.Output = newNeeds(r.request.Params).maxTokens()+int64(r.addedBytes), r.request.Params.MaxTokens
+	if r.model.price != nil {
+		u.Cost = cost.Most(*r.model.price, u.Input, u.Output)
 	}
 	return u
 }
@@ -159,38 +139,32 @@ func (m *Model) withCost(u usage) usage {
 
 // spending returns the usage of a completion: the host's count, or an estimate if count is nil or incomplete. size is
 // the length of the reply in bytes. Package chat has removed counts that cannot be true.
-func spending(m *Model, req *Request, added int, count *chat.Usage, size int) usage {
-	needs := newNeeds(req.Params)
-	u := usage{Estimated: true}
-	u.Input, u.Output = needs.tokens()+int64(added/4), int64(size+3)/4
+func (r *run) spending(count *chat.Usage, size int) usage {
 	if count == nil {
-		return m.withCost(u)
+		count = &chat.Usage{}
 	}
 	input := count.Prompt > 0
 	output := count.Completion > 0 || input && size == 0
-	switch {
-	case input || output:
-		u.Estimated = !input || !output
-		if input {
-			u.Input = int64(count.Prompt)
-			u.Cached, u.CacheWrite = int64(count.Cached), int64(count.CacheWrite)
-		}
-		if output {
-			u.Output = int64(count.Completion)
-			u.Reasoning = int64(count.Reasoning)
-		}
-	case count.Total > 0:
+	u := usage{Estimated: !input || !output}
+	u.Input, u.Output = newNeeds(r.request.Params).tokens()+int64(r.addedBytes/4), int64(size+3)/4
+	if input {
+		u.Input, u.Cached, u.CacheWrite = int64(count.Prompt), int64(count.Cached), int64(count.CacheWrite)
+	}
+	if output {
+		u.Output, u.Reasoning = int64(count.Completion), int64(count.Reasoning)
+	}
+	if !input && !output && count.Total > 0 {
 		u.Output = min(u.Output, int64(count.Total))
 		u.Input = int64(count.Total) - u.Output
 	}
-	return m.withCost(u)
+	return r.model.withCost(u)
 }
 
 // spendingIfFailed returns the usage of a failed completion. If the host did not count it, it is the longest reply.
-func spendingIfFailed(m *Model, req *Request, added int, count *chat.Usage) usage {
-	u := spending(m, req, added, count, 0)
+func (r *run) spendingIfFailed(count *chat.Usage) usage {
+	u := r.spending(count, 0)
 	if count == nil || count.Completion == 0 {
-		u.Output, u.Reasoning, u.Estimated = req.Params.MaxTokens, 0, true
+		u.Output, u.Reasoning, u.Estimated = r.request.Params.MaxTokens, 0, true
 	}
-	return m.withCost(u)
+	return r.model.withCost(u)
 }

@@ -22,7 +22,7 @@ func (s *Sampler) complete(ctx context.Context, r *run) (*mcp.CreateMessageResul
 	question := chatRequest(r.request, tools, &s.options)
 	question.Memory = s.memories.memory(r.requester)
 	result, err := s.completeOnce(ctx, r, question, tools)
-	if isBadCall(err) && r.ticket.reserve(r.model.ID, reservation(&r.model, r.request, r.addedBytes)) == nil {
+	if isBadCall(err) && r.ticket.reserve(r.model.ID, r.reservation()) == nil {
 		result, err = s.completeOnce(ctx, r, question, tools)
 	}
 	if err != nil {
@@ -64,13 +64,13 @@ func (s *Sampler) charge(r *run, reply *chat.Reply, err error) {
 	var used usage
 	switch {
 	case err == nil:
-		used = spending(&r.model, r.request, r.addedBytes, reply.Usage, reply.Size)
+		used = r.spending(reply.Usage, reply.Size)
 	case ok && failure.Usage != nil:
-		used = spendingIfFailed(&r.model, r.request, r.addedBytes, failure.Usage)
+		used = r.spendingIfFailed(failure.Usage)
 	case ok && (failure.Status >= 400 || failure.Code == chat.CodeRequest) && !isBadCall(err):
 		// The host did not accept it.
 	default:
-		used = spendingIfFailed(&r.model, r.request, r.addedBytes, nil)
+		used = r.spendingIfFailed(nil)
 	}
 	r.ticket.spend(r.model.ID, used)
 }

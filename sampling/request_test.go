@@ -45,7 +45,9 @@ func TestSizeOfResources(t *testing.T) {
 		&mcp.EmbeddedResource{Resource: mcp.ResourceContents{URI: "a:b", MIMEType: long, Blob: []byte("x")}},
 		&mcp.EmbeddedResource{Resource: mcp.ResourceContents{URI: "a:b", Text: strings.Repeat("`", len(long)/2)}},
 	} {
-		read, counted := len(blockText(c)), contentSize([]mcp.Content{c})
+		var n needs
+		n.add([]mcp.Content{c})
+		read, counted := len(blockText(c)), n.size()
 		check.That(t, counted+64 >= read, "%T: %d bytes count as %d", c, read, counted)
 	}
 }

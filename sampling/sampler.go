@@ -1,6 +1,7 @@
 package sampling
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -164,7 +165,7 @@ func (s *Sampler) check(params *mcp.CreateMessageParams) error {
 	if err := checkParams(params); err != nil {
 		return invalidError(err)
 	}
-	if size := inputSize(params); size > s.options.Limits.InputBytes {
+	if size := newNeeds(params).size(); size > s.options.Limits.InputBytes {
 		return newRefusal(kindSize, fmt.Sprintf("the request has %d bytes, the limit is %d", size, s.options.Limits.InputBytes))
 	}
 	return nil
@@ -203,7 +204,7 @@ func (s *Sampler) admit(ctx context.Context, r *run) error {
 // ticket reserves an upper bound of the cost, first in the account of the context: a
 // request that the account refuses does not count in the limits.
 func (s *Sampler) ticket(ctx context.Context, r *run) (*ticket, error) {
-	most := reservation(&r.model, r.request, r.addedBytes)
+	most := r.reservation()
 	bill := bill{account: cost.AccountFrom(ctx)}
 	if err := bill.reserve(r.model.ID, most); err != nil {
 		return nil, err
@@ -220,9 +221,7 @@ func (s *Sampler) ticket(ctx context.Context, r *run) (*ticket, error) {
 // clamp lowers a request's maxTokens to the limit. 0 means the limit.
 func (s *Sampler) clamp(r *run) {
 	p, most := r.request.Params, int64(s.options.Limits.MaxTokens)
-	if p.MaxTokens == 0 || p.MaxTokens > most {
-		p.MaxTokens = most
-	}
+	p.MaxTokens = min(cmp.Or(p.MaxTokens, most), most)
 }
 
 // applyEdits chooses the reviewer's model and reserves the cost of the edited request.
@@ -240,5 +239,5 @@ func (s *Sampler) applyEdits(r *run) error {
 		r.request.reason = "the reviewer"
 	}
 	s.clamp(r)
-	return r.ticket.reserve(r.model.ID, reservation(&r.model, r.request, r.addedBytes))
+	return r.ticket.reserve(r.model.ID, r.reservation())
 }

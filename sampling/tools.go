@@ -27,7 +27,7 @@ type offeredTool struct {
 // references gets copies of the referenced schemas. Limits.InputBytes applies to the rewritten schemas, too.
 func (s *Sampler) rewriteTools(ctx context.Context, r *run) (offer, error) {
 	target, params := s.chat.Schemas(r.request.Model), r.request.Params
-	room := s.options.Limits.InputBytes - inputSize(params)
+	room := s.options.Limits.InputBytes - newNeeds(params).size()
 	out := offer{}
 	for _, t := range params.Tools {
 		if err := ctx.Err(); err != nil {
@@ -48,7 +48,7 @@ func (s *Sampler) rewriteTools(ctx context.Context, r *run) (offer, error) {
 	if r.addedBytes == 0 {
 		return out, nil
 	}
-	return out, r.ticket.reserve(r.model.ID, reservation(&r.model, r.request, r.addedBytes))
+	return out, r.ticket.reserve(r.model.ID, r.reservation())
 }
 
 // tools lists the tools for the host.
