@@ -51,14 +51,14 @@ func Tokens(q *Request, info *Info) int64 {
 // schemaTokens estimates the tokens of a tool's schema and what the provider adds to it.
 // Anthropic's models read JSON, others a type.
 func schemaTokens(schema json.RawMessage, info *Info) float64 {
-	types, ok := typesOf(schema)
+	var s shape
 	switch {
 	case info.Provider == "anthropic":
 		return claudeTool + jsonShare*textTokens(string(schema))
-	case !ok:
+	case json.Unmarshal(schema, &s) != nil:
 		return toolTokens + jsonShare*textTokens(string(schema))
 	}
-	return toolTokens + textTokens(types)
+	return toolTokens + s.tokens()
 }
 
 func partTokens(p *run.Part, info *Info) (n float64) {
@@ -173,69 +173,39 @@ type shape struct {
 	OneOf       []*shape
 }
 
-// typesOf writes the schema of a tool's arguments as a type, its properties in any order. ok is
-// false if the schema cannot be read.
-func typesOf(schema json.RawMessage) (text string, ok bool) {
-	var s shape
-	if json.Unmarshal(schema, &s) != nil {
-		return "", false
-	}
-	var b strings.Builder
-	s.write(&b)
-	return b.String(), true
-}
-
-// write writes the type that the shape describes.
-func (s *shape) write(b *strings.Builder) {
+// tokens estimates the tokens of the type that the shape describes.
+func (s *shape) tokens() (n float64) {
 	if s == nil {
-		b.WriteString("any")
-		return
+		return textTokens("any")
 	}
-	kind, several := "", []string{}
+	kind, several := "any", []string{}
 	if json.Unmarshal(s.Type, &kind) != nil && json.Unmarshal(s.Type, &several) == nil {
 		kind = strings.Join(several, " | ")
 	}
 	switch {
 	case len(s.Enum) > 0:
-		writeUnion(b, s.Enum, func(value json.RawMessage) { b.Write(value) })
+		for _, value := range s.Enum {
+			n += textTokens("| " + string(value))
+		}
 	case len(s.AnyOf)+len(s.OneOf) > 0:
-		writeUnion(b, append(s.AnyOf, s.OneOf...), func(one *shape) { one.write(b) })
+		for _, one := range append(s.AnyOf, s.OneOf...) {
+			n += textTokens("| ") + one.tokens()
+		}
 	case len(s.Properties) > 0:
-		s.writeProperties(b)
+		n = textTokens("{\n}")
+		for name, p := range s.Properties {
+			n += textTokens(name+"?: ,\n") + p.tokens()
+			if p != nil && p.Description != "" {
+				n += textTokens("// " + p.Description + "\n")
+			}
+			if p != nil && p.Default != nil {
+				n += textTokens(" // default: " + string(p.Default))
+			}
+		}
 	case kind == "array":
-		s.Items.write(b)
-		b.WriteString("[]")
-	case kind == "":
-		b.WriteString("any")
+		return s.Items.tokens() + textTokens("[]")
 	default:
-		b.WriteString(kind)
+		return textTokens(kind)
 	}
-}
-
-// writeUnion writes alternatives, each by write.
-func writeUnion[T any](b *strings.Builder, all []T, write func(T)) {
-	for i, one := range all {
-		if i > 0 {
-			b.WriteString(" | ")
-		}
-		write(one)
-	}
-}
-
-// writeProperties writes the type of an object, with descriptions and defaults as comments.
-func (s *shape) writeProperties(b *strings.Builder) {
-	b.WriteString("{\n")
-	for name, p := range s.Properties {
-		if p != nil && p.Description != "" {
-			b.WriteString("// " + p.Description + "\n")
-		}
-		b.WriteString(name + "?: ")
-		p.write(b)
-		b.WriteString(",")
-		if p != nil && p.Default != nil {
-			b.WriteString(" // default: " + string(p.Default))
-		}
-		b.WriteByte('\n')
-	}
-	b.WriteByte('}')
+	return n
 }
