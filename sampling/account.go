@@ -55,16 +55,12 @@ func (c *charge) within(now time.Time, window time.Duration) bool {
 	return c.open || now.Sub(c.at) < window
 }
 
-// expire drops the charges before the window.
-func (a *account) expire(now time.Time) {
+// check returns an error if the budget does not allow a charge, which may be in the account already. It drops the charges
+// before the window.
+func (a *account) check(now time.Time, next *charge) error {
 	if a.window > 0 {
 		a.charges = slices.DeleteFunc(a.charges, func(c *charge) bool { return !c.within(now, a.window) })
 	}
-}
-
-// check returns an error if the budget does not allow a charge. The charge may be in the account already.
-func (a *account) check(now time.Time, next *charge) error {
-	a.expire(now)
 	need, currency := next.reserved.tokens(), next.reserved.Cost.Currency
 	requests, used := 1, next.spent.tokens()
 	cost := amountIn(currency, next.reserved.Cost) + amountIn(currency, next.spent.Cost)

@@ -98,10 +98,11 @@ func samplingResult(r *chat.Reply, p *mcp.CreateMessageParams, tools offer) (*mc
 		out.Content = append(out.Content, &mcp.TextContent{Text: text})
 	}
 	calls := 0
-	for _, call := range r.ToolCalls {
-		if !mayCall(p) {
-			break // none is allowed: the reply is its text
-		}
+	answered := r.ToolCalls
+	if len(p.Tools) == 0 || toolChoice(p).Choice == chat.None { // none is allowed: the reply is its text
+		answered = nil
+	}
+	for _, call := range answered {
 		if tools[call.Name] == nil {
 			return nil, &callError{fmt.Sprintf("a tool %q that it was not given", excerpt.Cut(call.Name))}
 		}
@@ -123,11 +124,6 @@ func samplingResult(r *chat.Reply, p *mcp.CreateMessageParams, tools offer) (*mc
 		out.Content = []mcp.Content{&mcp.TextContent{}}
 	}
 	return out, nil
-}
-
-// mayCall reports whether the reply to a request may call tools.
-func mayCall(p *mcp.CreateMessageParams) bool {
-	return len(p.Tools) > 0 && toolChoice(p).Choice != chat.None
 }
 
 // stopReason returns the protocol's reason for the end of the reply, or the host's own reason.

@@ -21,7 +21,7 @@ func (m *Model) encode(r *model.Request) (w *wireRequest, warning string, err er
 	}
 	w = &wireRequest{
 		Model:     m.name,
-		Stop:      nonBlank(r.Stop),
+		Stop:      slices.DeleteFunc(slices.Clone(r.Stop), func(s string) bool { return strings.TrimSpace(s) == "" }),
 		Stream:    true,
 		MaxTokens: rule.maxTokens(r.MaxTokens, m.options.MaxTokens, effort),
 	}
@@ -138,16 +138,6 @@ func startsWithThought(messages []run.Message) bool {
 		}
 	}
 	return true
-}
-
-// nonBlank returns the stop sequences without blank ones, which the API refuses.
-func nonBlank(stops []string) (out []string) {
-	for _, s := range stops {
-		if strings.TrimSpace(s) != "" {
-			out = append(out, s)
-		}
-	}
-	return out
 }
 
 // tools translates the definitions of tools. Those in found are deferred. It is an error if a

@@ -37,7 +37,11 @@ func (m *Model) writeMessages(w *wireRequest, r *model.Request, found map[string
 		if err != nil {
 			return fmt.Errorf("message %d: %w", len(r.Messages)-len(messages)+i, err)
 		}
-		w.append(roleOf(messages[i].Role), blocks)
+		role := "user" // of results, too
+		if messages[i].Role == run.RoleAssistant {
+			role = "assistant"
+		}
+		w.append(role, blocks)
 	}
 	if n := len(w.Messages); n == 0 || w.Messages[n-1].Role == "assistant" {
 		w.append("user", []block{{Type: "text", Text: "Continue."}}) // current models do not continue their own message
@@ -59,14 +63,6 @@ func (w *wireRequest) append(role string, blocks []block) {
 	default:
 		w.Messages = append(w.Messages, wireMessage{role, blocks})
 	}
-}
-
-// roleOf returns the API's role for a message: results are from the user.
-func roleOf(r run.Role) string {
-	if r == run.RoleAssistant {
-		return "assistant"
-	}
-	return "user"
 }
 
 // blocksOf translates the parts of a message. It leaves out blank texts, thoughts of other

@@ -64,26 +64,21 @@ func (m *Model) generate(
 		if err != nil {
 			return nil, &model.Error{Kind: model.ErrorInvalid, Err: err}
 		}
-		reply, err := m.send(ctx, q, r.Stream, show)
+		var reply *chat.Reply
+		if r.Stream {
+			reply, err = m.chat.Stream(ctx, q, chat.Deltas{
+				Text:      func(piece string) error { return show(model.Delta{Text: piece}) },
+				Reasoning: func(piece string) error { return show(model.Delta{Reasoning: piece}) },
+			})
+		} else {
+			reply, err = m.chat.Complete(ctx, q)
+		}
 		if e, ok := errors.AsType[*chat.Error](err); ok && e.Code == chat.CodeContentFilter && e.Status == 0 { // it has to be paid for
 			reply = &chat.Reply{Endpoint: m.chat.EndpointOf(q), Finish: chat.FinishContentFilter, Usage: e.Usage, Warning: e.Error()}
 		} else if err != nil {
 			return nil, err
 		}
 		return m.modelResponse(reply), nil
-	})
-}
-
-// send sends a request once, and shows the text and the thoughts of a stream.
-func (m *Model) send(
-	ctx context.Context, q *chat.Request, stream bool, show func(model.Delta) error,
-) (*chat.Reply, error) {
-	if !stream {
-		return m.chat.Complete(ctx, q)
-	}
-	return m.chat.Stream(ctx, q, chat.Deltas{
-		Text:      func(piece string) error { return show(model.Delta{Text: piece}) },
-		Reasoning: func(piece string) error { return show(model.Delta{Reasoning: piece}) },
 	})
 }
 

@@ -56,7 +56,11 @@ func (c *conversation) addContent(role chat.Role, parts []run.Part) error {
 		case run.PartText, run.PartSummary:
 			out = append(out, chat.Part{Text: p.Text})
 		case run.PartImage, run.PartAudio, run.PartFile:
-			part, err := c.userMedia(p)
+			part, err := mediaPart(p)
+			if mimeType := chat.BareType(p.MIMEType); c.responses && mimeType == "application/pdf" { // it also accepts documents
+				file := &chat.File{Name: "document.pdf", MIMEType: mimeType, Data: p.Data, URL: p.URL}
+				part, err = chat.Part{File: file}, nil
+			}
 			if err != nil {
 				return fmt.Errorf("part %d: %w", i, err)
 			}
@@ -65,14 +69,6 @@ func (c *conversation) addContent(role chat.Role, parts []run.Part) error {
 	}
 	c.messages = append(c.messages, chat.Message{Role: role, Parts: out})
 	return nil
-}
-
-// userMedia translates media of the user, from whom the Responses API also accepts documents.
-func (c *conversation) userMedia(p *run.Part) (chat.Part, error) {
-	if mimeType := chat.BareType(p.MIMEType); c.responses && mimeType == "application/pdf" {
-		return chat.Part{File: &chat.File{Name: "document.pdf", MIMEType: mimeType, Data: p.Data, URL: p.URL}}, nil
-	}
-	return mediaPart(p)
 }
 
 // mediaPart translates an image, a sound or a file. A medium with only a URL is sent if it is an image;
@@ -95,7 +91,7 @@ func mediaPart(p *run.Part) (part chat.Part, err error) {
 // addAssistant adds a message of the model, with the data that this provider wants back. Media become a note, as no API
 // accepts them from the model. It omits a message without text and calls.
 func (c *conversation) addAssistant(in *run.Message) {
-	calls := make([]chat.ToolCall, 0, countCalls(in.Parts)) // allocated once: items point into it
+	calls := make([]chat.ToolCall, 0, len(in.Parts)) // allocated once: items point into it
 	msg := chat.Message{Role: chat.Assistant, ToolCalls: calls}
 	for i := range in.Parts {
 		p := &in.Parts[i]
@@ -130,16 +126,6 @@ func (c *conversation) addAssistant(in *run.Message) {
 	if len(msg.Parts) > 0 || len(msg.ToolCalls) > 0 {
 		c.messages = append(c.messages, msg)
 	}
-}
-
-// countCalls returns the number of calls among parts.
-func countCalls(parts []run.Part) (n int) {
-	for i := range parts {
-		if parts[i].Type == run.PartCall {
-			n++
-		}
-	}
-	return n
 }
 
 // addResults adds results with the media that the provider accepts. Chat Completions accepts media only from the user, so

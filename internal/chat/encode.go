@@ -82,7 +82,10 @@ type draft struct {
 
 // encode writes a request for the host.
 func (c *Client) encode(r *Request, streams bool) (*draft, error) {
-	return c.encodeBy(c.profileOf(r.Model), r, streams)
+	if learned, ok := c.learned.Load(r.Model); ok {
+		return c.encodeBy(learned.(*Profile), r, streams)
+	}
+	return c.encodeBy(&c.profile, r, streams)
 }
 
 // encodeBy writes a request by a profile of the host.

@@ -1,7 +1,6 @@
 package chat
 
 import (
-	"crypto/rand"
 	"crypto/sha256"
 	"fmt"
 	"math/big"
@@ -114,9 +113,6 @@ func (r idFormat) allows(id string) bool {
 	}
 	return len(id) <= 256
 }
-
-// newCallID returns an id for a call that the host sent without one.
-func newCallID() string { return "call_" + rand.Text()[:20] }
 
 // digest returns a hash of s in n characters of [0-9a-z].
 func digest(s string, n int) string {

@@ -11,14 +11,6 @@ import (
 	"time"
 )
 
-// profileOf returns the profile of the host for a model, with what earlier requests have shown.
-func (c *Client) profileOf(model string) *Profile {
-	if learned, ok := c.learned.Load(model); ok {
-		return learned.(*Profile)
-	}
-	return &c.profile
-}
-
 var (
 	refusal       = regexp.MustCompile(`(?i)unsupported|deprecated|not support|not permitted|not allowed|only \S+ is allowed|unrecognized|unknown|unexpected`)
 	stopName      = regexp.MustCompile(`\bstop\b`)

@@ -2,6 +2,7 @@ package chat
 
 import (
 	"cmp"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -149,7 +150,7 @@ func (d *draft) setCalls(r *Reply, answered []ToolCall) (byIndex []*ToolCall, er
 		}
 		id := call.ID
 		if id == "" || used[id] || d.ids.out[id] != "" {
-			id = newCallID()
+			id = "call_" + rand.Text()[:20]
 		}
 		used[id] = true
 		calls = append(calls, ToolCall{ID: id, Name: d.names.incoming(call.Name), Arguments: arguments, Extra: call.Extra})

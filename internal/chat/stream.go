@@ -42,10 +42,11 @@ func (d *draft) newAnswer(ctx context.Context, deltas Deltas) Answer {
 	if d.endpoint == Responses {
 		return &responsesAnswer{ctx: ctx, draft: d, text: text, items: map[int]itemWire{}}
 	}
-	return &chatAnswer{
-		ctx: ctx, draft: d, text: text, thoughts: d.newThoughtFilter(),
-		calls: streamedCalls{names: d.names, byIndex: map[int]*streamedCall{}},
+	a := &chatAnswer{ctx: ctx, draft: d, text: text, calls: streamedCalls{names: d.names, byIndex: map[int]*streamedCall{}}}
+	if !d.hasTags() { // all is text
+		a.thoughts.at = inRest
 	}
+	return a
 }
 
 // afterEvent returns whether the text ends the answer, for the error of an event: after a stop sequence only the usage is

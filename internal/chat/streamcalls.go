@@ -28,7 +28,8 @@ func (s *streamedCalls) add(delta *toolCallWire) error {
 		if len(s.calls) == maxCalls {
 			return errManyCalls
 		}
-		call = &streamedCall{repeated: s.mayRepeat(delta)}
+		before := s.candidate(delta)
+		call = &streamedCall{repeated: before != nil && before.hasArguments() && delta.id == "" && delta.name == before.name}
 		s.calls = append(s.calls, call)
 		if delta.index != nil {
 			s.byIndex[*delta.index] = call
@@ -104,12 +105,6 @@ func (s *streamedCalls) candidate(delta *toolCallWire) *streamedCall {
 		return nil
 	}
 	return s.calls[len(s.calls)-1]
-}
-
-// mayRepeat reports whether a piece without an id may only repeat the name of a call that has arguments.
-func (s *streamedCalls) mayRepeat(delta *toolCallWire) bool {
-	call := s.candidate(delta)
-	return call != nil && call.hasArguments() && delta.id == "" && delta.name == call.name
 }
 
 // mayContinue reports whether a piece may continue a name: a tool's name begins with both, neither is a tool's name, or the

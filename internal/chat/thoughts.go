@@ -28,15 +28,7 @@ const (
 	inRest
 )
 
-// newThoughtFilter returns a filter for the replies to a request. If the host separates thoughts itself, all is text.
-func (d *draft) newThoughtFilter() thoughtFilter {
-	if d.hasTags() {
-		return thoughtFilter{}
-	}
-	return thoughtFilter{at: inRest}
-}
-
-// hasTags reports whether a thought may begin the text of a reply.
+// hasTags reports whether a thought may begin the text of a reply: the host does not separate thoughts itself.
 func (d *draft) hasTags() bool { return d.endpoint == Chat && d.profile.Tags }
 
 // splitThought splits a thought without its first tag from a complete text: templates such as those of DeepSeek-R1 write

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -125,21 +124,15 @@ func (f *File) quoted() string {
 // read reads a file of bounded size that is not a pipe or a device.
 func read(path string) ([]byte, error) {
 	info, err := os.Stat(path)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	if !info.Mode().IsRegular() {
+	case !info.Mode().IsRegular():
 		return nil, fmt.Errorf("%s is not a file", path)
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	data, err := io.ReadAll(io.LimitReader(file, maxFile+1))
-	if len(data) > maxFile {
+	case info.Size() > maxFile:
 		return nil, fmt.Errorf("%s is larger than %d bytes", path, maxFile)
 	}
+	data, err := os.ReadFile(path)
 	return bytes.TrimPrefix(data, []byte("\uFEFF")), err // as PowerShell writes it
 }
 

@@ -3,6 +3,7 @@ package models
 import (
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/mcpchain/mcpchain/internal/cost"
 	"github.com/mcpchain/mcpchain/price"
@@ -30,7 +31,10 @@ func (f *Flags) readPrices() error {
 
 // filePrices returns the prices in a file of models. Their date is the date of the file.
 func filePrices(file *File) *price.Table {
-	prices := &price.Table{Date: modTime(file.path)}
+	prices := &price.Table{}
+	if info, err := os.Stat(file.path); err == nil {
+		prices.Date = info.ModTime().UTC().Format(time.DateOnly)
+	}
 	for _, name := range file.Names() {
 		if m := file.Models[name]; m.Price != nil {
 			price := *m.Price
@@ -39,13 +43,4 @@ func filePrices(file *File) *price.Table {
 		}
 	}
 	return prices
-}
-
-// modTime returns the date of a file, "" if it cannot be read.
-func modTime(path string) string {
-	info, err := os.Stat(path)
-	if err != nil {
-		return ""
-	}
-	return info.ModTime().UTC().Format("2006-01-02")
 }

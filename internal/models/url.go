@@ -31,16 +31,12 @@ func PublicURL(text string) string {
 // checkURL returns an error for a base URL that is not a complete one.
 func checkURL(base string) error {
 	u, err := url.Parse(base)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return fmt.Errorf("the base URL %q is not a complete http or https URL%s", PublicURL(base), missingScheme(base))
+	if err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https") {
+		return nil
 	}
-	return nil
-}
-
-// missingScheme returns advice for a URL without a scheme, "" for another one.
-func missingScheme(base string) string {
-	if strings.Contains(base, "://") {
-		return ""
+	hint := ""
+	if !strings.Contains(base, "://") {
+		hint = "; is http:// or https:// missing before it?"
 	}
-	return "; is http:// or https:// missing before it?"
+	return fmt.Errorf("the base URL %q is not a complete http or https URL%s", PublicURL(base), hint)
 }
