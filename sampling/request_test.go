@@ -45,9 +45,7 @@ func TestSizeOfResources(t *testing.T) {
 		&mcp.EmbeddedResource{Resource: mcp.ResourceContents{URI: "a:b", MIMEType: long, Blob: []byte("x")}},
 		&mcp.EmbeddedResource{Resource: mcp.ResourceContents{URI: "a:b", Text: strings.Repeat("`", len(long)/2)}},
 	} {
-		var n needs
-		n.add([]mcp.Content{c})
-		read, counted := len(blockText(c)), n.size()
+		read, counted := len(blockText(c)), newNeeds(&mcp.CreateMessageParams{Messages: []mcp.SamplingMessage{{Content: []mcp.Content{c}}}}).size()
 		check.That(t, counted+64 >= read, "%T: %d bytes count as %d", c, read, counted)
 	}
 }
