@@ -87,23 +87,22 @@ type failureData struct {
 	Retryable bool   `json:"retryable"`
 }
 
+// failures explain the codes of failures, to the server and in its data.
+var failures = map[string]struct{ message, reason string }{
+	chat.CodeContentFilter: {"the model's provider withheld the answer", "content_filter"},
+	chat.CodeRequest:       {"the model's provider does not support such a request", "unsupported"},
+	chat.CodeUnreachable:   {"the model's provider cannot be reached", "unreachable"},
+	chat.CodeTimeout:       {"the model did not answer in time", "timeout"},
+	chat.CodeIdle:          {"the model did not answer in time", "timeout"},
+	chat.CodeTooLarge:      {"the model's answer is too large", "too_large"},
+	chat.CodeNoToolCall:    {"the model called no tool although one was required", "no_tool_call"},
+	chat.CodeContextLength: {"the request is too long for the model", "context_length"},
+}
+
 // describe explains a failure of the host without the host's own text.
 func describe(e *chat.Error) (message, reason string) {
-	switch e.Code {
-	case chat.CodeContentFilter:
-		return "the model's provider withheld the answer", "content_filter"
-	case chat.CodeRequest:
-		return "the model's provider does not support such a request", "unsupported"
-	case chat.CodeUnreachable:
-		return "the model's provider cannot be reached", "unreachable"
-	case chat.CodeTimeout, chat.CodeIdle:
-		return "the model did not answer in time", "timeout"
-	case chat.CodeTooLarge:
-		return "the model's answer is too large", "too_large"
-	case chat.CodeNoToolCall:
-		return "the model called no tool although one was required", "no_tool_call"
-	case chat.CodeContextLength:
-		return "the request is too long for the model", "context_length"
+	if f, ok := failures[e.Code]; ok {
+		return f.message, f.reason
 	}
 	switch {
 	case e.Status == http.StatusTooManyRequests && e.Code != chat.CodeNoQuota:

@@ -47,21 +47,15 @@ func checkModels(models []Model, initial string) error {
 	return nil
 }
 
-// choice is a model and the reason for choosing it.
-type choice struct {
-	model  Model
-	reason string
-}
-
 // choose picks a model that can answer the request, as the specification advises: first by the first hint that matches a
-// model, then by the priorities, then the default. It fails if no model can answer the request.
-func choose(models []Model, initial string, p *mcp.CreateMessageParams) (choice, error) {
+// model, then by the priorities, then the default. It returns the reason, too, and fails if no model can answer the request.
+func choose(models []Model, initial string, p *mcp.CreateMessageParams) (_ Model, reason string, err error) {
 	able, unable := capable(models, p, p.MaxTokens)
 	if len(able) == 0 { // maxTokens is only the most that the server wants
 		able, unable = capable(models, p, min(p.MaxTokens, leastReply))
 	}
 	if len(able) == 0 {
-		return choice{}, fmt.Errorf("no model can answer the request: %s", strings.Join(unable, ", "))
+		return Model{}, "", fmt.Errorf("no model can answer the request: %s", strings.Join(unable, ", "))
 	}
 	var why []string
 	if prefs := p.ModelPreferences; prefs != nil {
@@ -83,7 +77,7 @@ func choose(models []Model, initial string, p *mcp.CreateMessageParams) (choice,
 	if len(unable) > 0 {
 		why = append(why, "left out "+strings.Join(unable, ", "))
 	}
-	return choice{able[0], strings.Join(why, "; ")}, nil
+	return able[0], strings.Join(why, "; "), nil
 }
 
 // leastReply is the room for a reply, in tokens, with which a model is still asked if no model has room for maxTokens.

@@ -54,26 +54,27 @@ func TestModelChoice(t *testing.T) {
 			{"role":"user","content":{"type":"tool_result","toolUseId":"a","content":[{"type":"image","data":"AAAA","mimeType":"image/png"}]}}],
 			"modelPreferences":{"hints":[{"name":"audio"}]}}`, "gpt-5", "gpt-audio (no images)"},
 	} {
-		got, err := choose(catalogue(), "gpt-5", question(t, tt.params))
+		got, reason, err := choose(catalogue(), "gpt-5", question(t, tt.params))
 		check.Require(t, err == nil, "%s: %v", tt.name, err)
-		check.Equal(t, tt.name, got.model.ID, tt.want)
-		check.Contains(t, tt.name, got.reason, tt.reason)
+		check.Equal(t, tt.name, got.ID, tt.want)
+		check.Contains(t, tt.name, reason, tt.reason)
 	}
 	nan, p := math.NaN(), question(t, hi)
 	p.ModelPreferences = &mcp.ModelPreferences{CostPriority: &nan}
-	got, err := choose(catalogue(), "gpt-5", p)
-	check.That(t, err == nil && got.model.ID == "gpt-5", "NaN: got %+v, %v, want the default", got, err)
+	got, _, err := choose(catalogue(), "gpt-5", p)
+	check.That(t, err == nil && got.ID == "gpt-5", "NaN: got %+v, %v, want the default", got, err)
 	both := `{"maxTokens":10,"messages":[{"role":"user","content":[{"type":"audio","data":"AAAA","mimeType":"audio/wav"},{"type":"image","data":"AAAA","mimeType":"image/png"}]}]}`
-	check.Fails(t, check.Err(choose(catalogue(), "gpt-5", question(t, both))), "image and sound")
+	_, _, err = choose(catalogue(), "gpt-5", question(t, both))
+	check.Fails(t, err, "image and sound")
 }
 
 // An unknown value of a model never counts in its favour.
 func TestModelChoiceWithoutMeasures(t *testing.T) {
 	models := []Model{{ID: "unknown"}, {ID: "known", price: &price.Price{Input: 1, Output: 1}, Speed: 1, Intelligence: 1}}
 	for _, prefs := range []string{`{"costPriority":1}`, `{"speedPriority":1}`, `{"intelligencePriority":1}`} {
-		got, err := choose(models, "unknown",
+		got, _, err := choose(models, "unknown",
 			question(t, `{"maxTokens":1,"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}],"modelPreferences":`+prefs+`}`))
-		check.That(t, err == nil && got.model.ID == "known", "%s: got %s, %v, want known", prefs, got.model.ID, err)
+		check.That(t, err == nil && got.ID == "known", "%s: got %s, %v, want known", prefs, got.ID, err)
 	}
 }
 

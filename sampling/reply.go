@@ -126,6 +126,11 @@ func samplingResult(r *chat.Reply, p *mcp.CreateMessageParams, tools offer) (*mc
 	return out, nil
 }
 
+// stopReasons has the protocol's words for the ends of replies.
+var stopReasons = map[string]string{
+	chat.FinishStop: "endTurn", chat.FinishLength: "maxTokens", chat.FinishToolCalls: "toolUse", chat.FinishContentFilter: "contentFilter",
+}
+
 // stopReason returns the protocol's reason for the end of the reply, or the host's own reason.
 func stopReason(r *chat.Reply) string {
 	switch {
@@ -134,15 +139,5 @@ func stopReason(r *chat.Reply) string {
 	case r.Stopped:
 		return "stopSequence"
 	}
-	switch r.Finish {
-	case chat.FinishStop:
-		return "endTurn"
-	case chat.FinishLength:
-		return "maxTokens"
-	case chat.FinishToolCalls:
-		return "toolUse"
-	case chat.FinishContentFilter:
-		return "contentFilter"
-	}
-	return r.Finish
+	return cmp.Or(stopReasons[r.Finish], r.Finish)
 }

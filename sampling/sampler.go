@@ -181,14 +181,14 @@ func (s *Sampler) admit(ctx context.Context, r *run) error {
 	var costErr error
 	for {
 		r.request.Params.MaxTokens = wanted // the model before may have less room
-		c, err := choose(models, s.model, r.request.Params)
+		model, reason, err := choose(models, s.model, r.request.Params)
 		switch {
 		case err != nil && costErr != nil:
 			return costErr
 		case err != nil:
 			return s.noModelError(err)
 		}
-		r.model, r.request.Model, r.request.reason = c.model, c.model.ID, c.reason
+		r.model, r.request.Model, r.request.reason = model, model.ID, reason
 		r.model.shorten(r.request.Params)
 		if r.ticket, err = s.ticket(ctx, r); err == nil {
 			return nil
@@ -197,7 +197,7 @@ func (s *Sampler) admit(ctx context.Context, r *run) error {
 			return err
 		}
 		costErr = err
-		models = slices.DeleteFunc(slices.Clone(models), func(m Model) bool { return m.ID == c.model.ID })
+		models = slices.DeleteFunc(slices.Clone(models), func(m Model) bool { return m.ID == model.ID })
 	}
 }
 

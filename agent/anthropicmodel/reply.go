@@ -83,20 +83,13 @@ func textMember(key, text string) map[string]json.RawMessage {
 	return map[string]json.RawMessage{key: raw}
 }
 
-// finish translates the reason for the end of a reply to a word of package model.
-func finish(stop string) string {
-	switch stop {
-	case "end_turn", "stop_sequence":
-		return model.FinishStop
-	case "tool_use":
-		return model.FinishCalls
-	case "max_tokens", "model_context_window_exceeded":
-		return model.FinishLength
-	case "refusal":
-		return model.FinishRefusal
-	}
-	return stop
+// finishes has the words of package model for the reasons for the end of a reply.
+var finishes = map[string]string{
+	"end_turn": model.FinishStop, "stop_sequence": model.FinishStop, "tool_use": model.FinishCalls, "refusal": model.FinishRefusal,
+	"max_tokens": model.FinishLength, "model_context_window_exceeded": model.FinishLength,
 }
+
+func finish(stop string) string { return cmp.Or(finishes[stop], stop) }
 
 // spent returns the counts as a run has them, for a request and a reply of that many bytes of text. A
 // count that is too low for its text is left out. The API counts cached tokens apart from the input.

@@ -1,6 +1,7 @@
 package anthropicmodel
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/mcpchain/mcpchain/agent/model"
@@ -86,15 +87,11 @@ const (
 // maxTokens returns the bound of a reply in tokens: the request's, or else the options', or else
 // the default for the effort.
 func (r *rule) maxTokens(asked, option int, effort string) int {
-	switch {
-	case asked > 0:
-		return min(asked, r.reply)
-	case option > 0:
-		return min(option, r.reply)
-	case effort == "xhigh" || effort == "max":
-		return min(deepReply, r.reply)
+	byEffort := defaultReply
+	if effort == "xhigh" || effort == "max" {
+		byEffort = deepReply
 	}
-	return min(defaultReply, r.reply)
+	return min(cmp.Or(max(0, asked), max(0, option), byEffort), r.reply)
 }
 
 // effort returns the nearest effort that the model accepts, "" if it accepts none.
@@ -102,12 +99,8 @@ func (r *rule) effort(asked string) string {
 	switch asked {
 	case "minimal":
 		asked = "low"
-	case "xhigh":
-		if !strings.Contains(r.efforts, " xhigh ") {
-			asked = "high"
-		}
-	case "max":
-		if !strings.Contains(r.efforts, " max ") {
+	case "xhigh", "max":
+		if !strings.Contains(r.efforts, " "+asked+" ") {
 			asked = "high"
 		}
 	}

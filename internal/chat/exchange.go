@@ -116,7 +116,10 @@ func (x *exchange) send() error {
 	}
 	body := bufio.NewReader(res.Body)
 	if isEventStream(res.Header, body) {
-		x.stream = &streamBody{body, res.Body}
+		x.stream = struct {
+			io.Reader
+			io.Closer
+		}{body, res.Body}
 		return nil
 	}
 	defer res.Body.Close()
@@ -152,12 +155,6 @@ func isEventStream(h http.Header, body *bufio.Reader) bool {
 		}
 	}
 	return false
-}
-
-// streamBody reads from a buffer over the body and closes the body.
-type streamBody struct {
-	io.Reader
-	io.Closer
 }
 
 // limitReader returns a reader that fails after maxReply bytes, with an error for isTooLarge.

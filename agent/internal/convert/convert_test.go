@@ -249,8 +249,7 @@ func TestFromResponse(t *testing.T) {
 	}}
 	got := convert.FromResponse(response)
 	check.Same(t, "message", got.Message, want)
-	check.Equal(t, "finish", got.Finish, "tool_use")
-	check.Equal(t, "output tokens of the first choice", got.Usage.Output, 4)
+	check.That(t, got.Finish == "tool_use" && got.Usage.Output == 4, "got %+v, want the last reason and the first count", got)
 	check.Same(t, "no response", convert.FromResponse(nil).Message, run.Message{Role: run.RoleAssistant})
 }
 
