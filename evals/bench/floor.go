@@ -15,18 +15,19 @@ import (
 type floorMessage struct {
 	ID     int64       `json:"id"`
 	Result floorResult `json:"result"`
-	Error  *floorError `json:"error"`
+	Error  *struct {
+		Code    int    `json:"code"`
+		Message string `json:"message"`
+	} `json:"error"`
 }
 
 type floorResult struct {
-	Content    []floorBlock `json:"content"`
-	IsError    bool         `json:"isError"`
-	Tools      []floorTool  `json:"tools"`
-	NextCursor string       `json:"nextCursor"`
-}
-
-type floorBlock struct {
-	Text string `json:"text"`
+	Content []struct {
+		Text string `json:"text"`
+	} `json:"content"`
+	IsError    bool        `json:"isError"`
+	Tools      []floorTool `json:"tools"`
+	NextCursor string      `json:"nextCursor"`
 }
 
 type floorTool struct {
@@ -35,11 +36,6 @@ type floorTool struct {
 	Description  string          `json:"description"`
 	InputSchema  json.RawMessage `json:"inputSchema"`
 	OutputSchema json.RawMessage `json:"outputSchema"`
-}
-
-type floorError struct {
-	Code    int    `json:"code"`
-	Message string `json:"message"`
 }
 
 // floorRequest is a request without its id.

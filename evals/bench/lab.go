@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -147,17 +146,6 @@ func (l *lab) pipeEndpoint(e endpoint) (endpoint, func()) {
 type connection struct {
 	session
 	release func()
-}
-
-// connect opens a session over a new endpoint.
-func (l *lab) connect(ctx context.Context, c client, transport, revision string) (*connection, error) {
-	e, release := l.newEndpoint(transport, revision)
-	s, err := c.dial(ctx, e)
-	if err != nil {
-		release()
-		return nil, fmt.Errorf("connect: %w", err)
-	}
-	return &connection{s, release}, nil
 }
 
 // close closes the session, and then ends its endpoint.

@@ -12,27 +12,19 @@ import (
 	"os/exec"
 	"runtime"
 	"runtime/metrics"
+	"strconv"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/mcpchain/mcpchain/evals/bench/rig"
 )
 
-// memoryTask names the cell and the client whose memory a child process measures.
-type memoryTask struct {
-	Cell, Client string
-	Address      string // URL of the HTTP responder
-	Sessions     int
-}
-
 // memoryInChild measures the memory of a client in a process of its own: leftovers of others, such as
 // pooled buffers and partly used spans of stacks, would hide or increase it.
 func (s *subject) memoryInChild(ctx context.Context) (got rig.Sample, err error) {
-	what, err := json.Marshal(memoryTask{s.cell.String(), s.client.name, s.lab.address, s.lab.sessions})
-	if err != nil {
-		return nil, err
-	}
-	cmd := exec.CommandContext(ctx, s.lab.self, measureMemory, string(what))
+	cmd := exec.CommandContext(ctx, s.lab.self, measureMemory, s.cell.String(), s.client.name, s.lab.address, strconv.Itoa(s.lab.sessions))
 	cmd.Env = append(os.Environ(), "GODEBUG=gcstoptheworld=1") // nothing changes during the measurement
 	out, err := cmd.Output()
 	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
@@ -45,18 +37,16 @@ func (s *subject) memoryInChild(ctx context.Context) (got rig.Sample, err error)
 	return got, err
 }
 
-// memoryHere measures memory in this process and prints the sample.
-func memoryHere(what []byte, out io.Writer) error {
-	var task memoryTask
-	if err := json.Unmarshal(what, &task); err != nil {
-		return err
-	}
-	l, err := newLab(task.Address)
+// memoryHere measures the memory of a client in this process and prints the sample.
+func memoryHere(cell, client, address, sessions string, out io.Writer) error {
+	l, err := newLab(address)
 	if err != nil {
 		return err
 	}
-	l.sessions = task.Sessions
-	s := l.subject(task.Cell, task.Client)
+	if l.sessions, err = strconv.Atoi(sessions); err != nil {
+		return err
+	}
+	s := l.subject(cell, client)
 	ctx := context.Background()
 	if s.connection, err = s.another(ctx); err != nil {
 		return err
@@ -121,7 +111,13 @@ func idleMemory(ctx context.Context, s *subject) (_ rig.Sample, err error) {
 		}
 	}
 	before := settle()
-	defer func() { err = errors.Join(err, closeAll(open)) }()
+	defer func() {
+		var all errgroup.Group
+		for _, c := range open {
+			all.Go(c.close)
+		}
+		err = errors.Join(err, all.Wait())
+	}()
 	for _, place := range places {
 		c, err := s.client.dial(ctx, place)
 		if err != nil {
@@ -149,17 +145,6 @@ func askOnce(e endpoint) error {
 	}
 	_, err := e.reader.Read(make([]byte, rig.Copied))
 	return err
-}
-
-// closeAll closes sessions concurrently.
-func closeAll(open []session) error {
-	errs := make([]error, len(open))
-	var all sync.WaitGroup
-	for i, c := range open {
-		all.Go(func() { errs[i] = c.close() })
-	}
-	all.Wait()
-	return errors.Join(errs...)
 }
 
 // keptMemory measures a session's heap after it has listed all tools, without the list.

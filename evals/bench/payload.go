@@ -1,10 +1,13 @@
 package main
 
 import (
+	"bytes"
+	_ "embed"
 	"encoding/json"
 	"fmt"
 	"strings"
 	"sync"
+	"text/template"
 )
 
 // The tools that are called. The responder looks for their names anywhere in a request.
@@ -41,46 +44,19 @@ func text(length int) string {
 	return s + strings.Repeat(".", length-len(s))
 }
 
-// tool returns a typical tool of a server with many tools: about 1.6 kB.
-func tool(i int) map[string]any {
+//go:embed tool.json.tmpl
+var toolText string
+
+// toolTemplate is a typical tool of a server with many tools: about 1.6 kB.
+var toolTemplate = template.Must(template.New("tool").Parse(toolText))
+
+func tool(i int) json.RawMessage {
 	topic := [...]string{"invoice", "customer", "shipment", "contract", "ticket"}[i%5]
-	str := func(description string) map[string]any {
-		return map[string]any{"type": "string", "description": description}
+	var b bytes.Buffer
+	if err := toolTemplate.Execute(&b, map[string]any{"Topic": topic, "Number": i, "Workspace": i + 1}); err != nil {
+		panic(err) // the template is our own
 	}
-	return map[string]any{
-		"name":  fmt.Sprintf("%s_search_%04d", topic, i),
-		"title": fmt.Sprintf("Search %ss (%d)", topic, i),
-		"description": fmt.Sprintf("Searches the %ss of workspace %d by text, state, owner and time, and returns the ones that match "+
-			"with their \"id\", state and a summary.\nUse it before %s_update_%04d, which needs an id. At most 100 are returned "+
-			"at once; pass the cursor of the last answer to get the next ones.", topic, i, topic, i),
-		"annotations": map[string]any{"readOnlyHint": true, "openWorldHint": false},
-		"inputSchema": map[string]any{
-			"$schema":  "https://json-schema.org/draft/2020-12/schema",
-			"type":     "object",
-			"required": []string{"query", "workspace"},
-			"properties": map[string]any{
-				"query":     str("Words to look for in the title and in the text. Quotes keep words together."),
-				"workspace": map[string]any{"type": "integer", "minimum": 1, "maximum": 100000, "default": i + 1},
-				"state":     map[string]any{"type": "string", "enum": []string{"draft", "open", "waiting", "closed", "archived"}, "default": "open"},
-				"owner":     map[string]any{"type": "string", "format": "email", "description": "Only items of this person."},
-				"since":     map[string]any{"type": "string", "format": "date-time", "description": "Changed at or after this time."},
-				"labels":    map[string]any{"type": "array", "items": map[string]any{"type": "string", "maxLength": 64}, "uniqueItems": true, "maxItems": 20},
-				"limit":     map[string]any{"type": "integer", "minimum": 1, "maximum": 100, "default": 20},
-				"cursor":    str("The cursor of the answer before, none for the first."),
-			},
-			"additionalProperties": false,
-		},
-		"outputSchema": map[string]any{
-			"type":     "object",
-			"required": []string{"found"},
-			"properties": map[string]any{
-				"found": map[string]any{"type": "array", "items": map[string]any{"type": "object", "properties": map[string]any{
-					"id": map[string]any{"type": "string"}, "state": map[string]any{"type": "string"}, "summary": map[string]any{"type": "string"},
-				}}},
-				"cursor": map[string]any{"type": "string"},
-			},
-		},
-	}
+	return b.Bytes()
 }
 
 // answers holds the results of one era in wire form: from the comma behind the id

@@ -9,7 +9,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"strconv"
-	"sync"
 	"sync/atomic"
 
 	"github.com/mcpchain/mcpchain/evals/bench/rig"
@@ -49,32 +48,27 @@ func (a *answers) serve(r io.Reader, w io.Writer, size int) error {
 	return rig.Serve(r, w, size, a.request)
 }
 
-var requests = sync.Pool{New: func() any { return new(bytes.Buffer) }}
-
 // post answers a POST with JSON of a known length, or with an event stream of one flushed event.
 func (a *answers) post(w http.ResponseWriter, r *http.Request, stream bool) {
-	body := requests.Get().(*bytes.Buffer)
-	defer requests.Put(body)
-	body.Reset()
-	if _, err := body.ReadFrom(r.Body); err != nil {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	id, rest := a.request(body.Bytes())
+	id, rest := a.request(body)
 	if id == nil {
 		w.WriteHeader(http.StatusAccepted)
 		return
 	}
-	var scratch [256]byte
-	head := scratch[:0]
+	head := rig.Head + string(id)
 	if stream {
-		w.Header()["Content-Type"] = []string{"text/event-stream"}
-		head = append(head, "event: message\ndata: "...)
+		w.Header().Set("Content-Type", "text/event-stream")
+		head = "event: message\ndata: " + head
 	} else {
-		w.Header()["Content-Type"] = []string{"application/json"}
-		w.Header()["Content-Length"] = []string{strconv.Itoa(len(rig.Head) + len(id) + len(rest))}
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Content-Length", strconv.Itoa(len(head)+len(rest)))
 	}
-	_, _ = w.Write(append(append(head, rig.Head...), id...)) // the client sees a failure, too
+	_, _ = io.WriteString(w, head) // the client sees a failure, too
 	_, _ = w.Write(rest)
 	if stream {
 		_, _ = io.WriteString(w, "\n") // after the newline of the data
@@ -86,7 +80,7 @@ func (a *answers) post(w http.ResponseWriter, r *http.Request, stream bool) {
 const (
 	respondStdio  = "respond-stdio" // followed by the revision
 	respondHTTP   = "respond-http"
-	measureMemory = "memory" // followed by a memoryTask as JSON
+	measureMemory = "memory" // followed by the arguments of memoryHere
 )
 
 // runRole runs the role of a child process if the arguments name one, and then does not return.
@@ -97,8 +91,8 @@ func runRole(args []string) {
 		err = newAnswers(args[2]).serve(os.Stdin, os.Stdout, 64<<10)
 	case len(args) == 2 && args[1] == respondHTTP:
 		err = respondOverHTTP(os.Stdin, os.Stdout)
-	case len(args) == 3 && args[1] == measureMemory:
-		err = memoryHere([]byte(args[2]), os.Stdout)
+	case len(args) == 6 && args[1] == measureMemory:
+		err = memoryHere(args[2], args[3], args[4], args[5], os.Stdout)
 	default:
 		return
 	}

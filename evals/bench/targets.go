@@ -64,8 +64,8 @@ var comparisons = []struct {
 }{
 	{"cpu", rig.CPU, cpuSpread, rig.Duration},
 	{"idle session", sessionBytes, sessionParts, rig.Size},
-	{"kept", kept, keptSlack, rig.Size},
-	{"copies", copies, noSlack, rig.Ratio},
+	{"kept", kept, func(*rig.Cell, string) float64 { return 16 << 10 }, rig.Size},
+	{"copies", copies, func(*rig.Cell, string) float64 { return 0 }, rig.Ratio},
 }
 
 // judgePeers compares ours with its peers. It skips what -run or -only excluded.
@@ -84,9 +84,6 @@ func judgePeers(cells []*rig.Cell, v *rig.Verdicts) {
 		}
 	}
 }
-
-func noSlack(*rig.Cell, string) float64   { return 0 }
-func keptSlack(*rig.Cell, string) float64 { return 16 << 10 }
 
 // cpuSpread is the ± of both ratios to the floor together, as CPU time: a smaller difference is
 // chance. If the floor was not measured, it is the ± of both CPU times.
