@@ -54,8 +54,8 @@ type framework struct {
 	name string
 	can  func(cell) bool // reports whether it takes part in a cell
 
-	// open returns an agent with the tool of the place.
-	open func(context.Context, *place) (loop, error)
+	// open returns an agent with the tool of the subject.
+	open func(context.Context, *subject) (loop, error)
 }
 
 // loop is an agent that is ready to run.
@@ -77,9 +77,9 @@ const (
 
 // frameworks are all compared frameworks.
 var frameworks = []framework{
-	{oursName, everywhere, func(ctx context.Context, p *place) (loop, error) { return openOurs(ctx, p, p.history, nil) }},
-	{storedName, withoutHistory, func(ctx context.Context, p *place) (loop, error) { return openOurs(ctx, p, 0, record.NewMemory()) }},
-	{freshName, func(c cell) bool { return c.history > 0 && c.turns > 0 }, func(ctx context.Context, p *place) (loop, error) { return openOurs(ctx, p, 0, nil) }},
+	{oursName, everywhere, func(ctx context.Context, s *subject) (loop, error) { return openOurs(ctx, s, s.history, nil) }},
+	{storedName, withoutHistory, func(ctx context.Context, s *subject) (loop, error) { return openOurs(ctx, s, 0, record.NewMemory()) }},
+	{freshName, func(c cell) bool { return c.history > 0 && c.turns > 0 }, func(ctx context.Context, s *subject) (loop, error) { return openOurs(ctx, s, 0, nil) }},
 	{einoName, everywhere, openEino},
 	{langchaingoName, func(c cell) bool { return c.kind == native && c.history == 0 }, openLangchainGo},
 }

@@ -69,7 +69,7 @@ func TestRunsAreChecked(t *testing.T) {
 		"odd":  `got the answer "odd", want "done"`,
 		answer: "the tool ran 0 times in 3 runs, want 30",
 	} {
-		f := framework{name: "fake", open: func(context.Context, *place) (loop, error) { return fake(says), nil }}
+		f := framework{name: "fake", open: func(context.Context, *subject) (loop, error) { return fake(says), nil }}
 		s := check.Value(newSubject(t.Context(), f, at))(t)
 		check.Equal(t, "", fmt.Sprint(s.measure(t.Context(), 3, &rig.Meter{})), want)
 	}
@@ -100,7 +100,7 @@ func (c *counted) Append(ctx context.Context, l record.Lease, head run.Head, rec
 func TestCommits(t *testing.T) {
 	commits := func(at cell) int64 {
 		store := &counted{Store: record.NewMemory()}
-		s, err := newSubject(t.Context(), framework{open: func(ctx context.Context, p *place) (loop, error) { return openOurs(ctx, p, 0, store) }}, at)
+		s, err := newSubject(t.Context(), framework{open: func(ctx context.Context, s *subject) (loop, error) { return openOurs(ctx, s, 0, store) }}, at)
 		check.Must(t, err)
 		check.Must(t, errors.Join(s.measure(t.Context(), 1, &rig.Meter{}), s.close()))
 		return store.commits.Load()

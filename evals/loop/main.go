@@ -56,7 +56,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -103,23 +102,6 @@ func open(ctx context.Context, cellName, frameworkName string) (*rig.Subject, er
 	return &rig.Subject{Do: s.measure, Parts: max(at.turns, 1), Close: s.close}, nil
 }
 
-// subject is one framework in one cell. Its agent lives while the cell is measured.
-type subject struct {
-	*place
-	loop loop
-}
-
-func newSubject(ctx context.Context, f framework, c cell) (*subject, error) {
-	p := newPlace(c)
-	l, err := f.open(ctx, p)
-	if err != nil {
-		return nil, errors.Join(err, p.close())
-	}
-	return &subject{p, l}, nil
-}
-
-func (s *subject) close() error { return errors.Join(s.loop.close(), s.place.close()) }
-
 // measure makes n runs, and checks the answers and that all tool calls have run.
 func (s *subject) measure(ctx context.Context, n int, m *rig.Meter) error {
 	before := s.ran.Load()
@@ -144,7 +126,7 @@ func (s *subject) measure(ctx context.Context, n int, m *rig.Meter) error {
 // Functions that end within microseconds have one goroutine, as moving calls and their data between
 // two processors takes 15 µs for eight, and 60 µs for 64.
 //
-// With 64 it is missed: ours takes 0.6 to 0.75 of what eino takes, and 0.93 to 1.05 of what
+// With 64 it is missed: ours takes 0.6 to 0.75 of what eino takes, and 0.93 to 1.12 of what
 // langchaingo takes, which keeps no records and passes text to its tools one after the other. Of
 // 167 µs, 45 are in the adapter (13 read the arguments), 28 record outcomes, 25 find and check
 // tools and decide, 15 propose calls and make their keys, 14 ask the model and count tokens, 8

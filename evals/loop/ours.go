@@ -22,21 +22,21 @@ type ours struct {
 }
 
 // openOurs opens our agent for a cell, with a history of that many messages.
-func openOurs(ctx context.Context, p *place, messages int, store record.Store) (_ loop, err error) {
+func openOurs(ctx context.Context, s *subject, messages int, store record.Store) (_ loop, err error) {
 	o := &ours{store: store, input: append(ourHistory(messages), run.Text(run.RoleUser, question))}
 	defer func() {
 		if err != nil {
 			_ = o.close()
 		}
 	}()
-	tool, err := o.newTool(ctx, p)
+	tool, err := o.newTool(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	o.agent, err = agent.New(ourModel{newScript(p.turns, p.calls)}, &agent.Options{
+	o.agent, err = agent.New(ourModel{newScript(s.turns, s.calls)}, &agent.Options{
 		Tools:   []adapter.Source{tool},
 		Durable: agent.Durable{Store: store},
-		Limits:  run.Limits{Calls: -1, Parallel: p.calls},
+		Limits:  run.Limits{Calls: -1, Parallel: s.calls},
 	})
 	if err != nil {
 		return nil, err
@@ -45,14 +45,14 @@ func openOurs(ctx context.Context, p *place, messages int, store record.Store) (
 }
 
 // newTool returns the tool of the cell: a Go function, or the toolset of its server.
-func (o *ours) newTool(ctx context.Context, p *place) (_ adapter.Source, err error) {
-	if p.kind == native {
-		return adapter.Func(toolName, toolPurpose, func(context.Context, input) (string, error) { return p.tool(), nil },
+func (o *ours) newTool(ctx context.Context, s *subject) (_ adapter.Source, err error) {
+	if s.kind == native {
+		return adapter.Func(toolName, toolPurpose, func(context.Context, input) (string, error) { return s.tool(), nil },
 			&adapter.FuncOptions{ReadOnly: true}), nil
 	}
 	o.tools, err = adapter.Open(ctx, []adapter.Server{{
 		Name:      "server",
-		Transport: &mcpclient.IO{Reader: p.reader, Writer: p.writer},
+		Transport: &mcpclient.IO{Reader: s.reader, Writer: s.writer},
 		Policy:    adapter.Policy{Trust: adapter.TrustHints},
 	}}, nil)
 	if err != nil {

@@ -29,7 +29,7 @@ type eino struct {
 	input  []*schema.Message
 }
 
-func openEino(ctx context.Context, p *place) (_ loop, err error) {
+func openEino(ctx context.Context, s *subject) (_ loop, err error) {
 	e := new(eino)
 	defer func() {
 		if err != nil {
@@ -37,32 +37,32 @@ func openEino(ctx context.Context, p *place) (_ loop, err error) {
 		}
 	}()
 	var tools []tool.BaseTool
-	if p.kind == native {
-		echo, err := utils.InferTool(toolName, toolPurpose, func(context.Context, input) (string, error) { return p.tool(), nil })
+	if s.kind == native {
+		echo, err := utils.InferTool(toolName, toolPurpose, func(context.Context, input) (string, error) { return s.tool(), nil })
 		if err != nil {
 			return nil, err
 		}
 		tools = append(tools, echo)
-	} else if tools, err = e.connect(ctx, p); err != nil {
+	} else if tools, err = e.connect(ctx, s); err != nil {
 		return nil, err
 	}
 	a, err := adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{
 		Name:        "agent",
 		Description: "An agent.",
-		Model:       einoModel{newScript(p.turns, p.calls)},
+		Model:       einoModel{newScript(s.turns, s.calls)},
 		ToolsConfig: adk.ToolsConfig{ToolsNodeConfig: compose.ToolsNodeConfig{Tools: tools}},
 	})
 	if err != nil {
 		return nil, err
 	}
 	e.runner = adk.NewRunner(ctx, adk.RunnerConfig{Agent: a})
-	e.input = append(einoHistory(p.history), schema.UserMessage(question))
+	e.input = append(einoHistory(s.history), schema.UserMessage(question))
 	return e, nil
 }
 
 // connect returns the tools of the MCP server.
-func (e *eino) connect(ctx context.Context, p *place) ([]tool.BaseTool, error) {
-	e.client = mcpgo.NewClient(transport.NewIO(p.reader, p.writer, io.NopCloser(strings.NewReader(""))))
+func (e *eino) connect(ctx context.Context, s *subject) ([]tool.BaseTool, error) {
+	e.client = mcpgo.NewClient(transport.NewIO(s.reader, s.writer, io.NopCloser(strings.NewReader(""))))
 	if err := e.client.Start(context.WithoutCancel(ctx)); err != nil {
 		return nil, err
 	}
@@ -138,8 +138,8 @@ func (m einoModel) Stream(ctx context.Context, messages []*schema.Message, optio
 // langchainGo is langchaingo's executor with its agent for functions.
 type langchainGo struct{ *agents.Executor }
 
-func openLangchainGo(_ context.Context, p *place) (loop, error) {
-	a := agents.NewOpenAIFunctionsAgent(lcModel{newScript(p.turns, p.calls)}, []tools.Tool{lcTool{p}})
+func openLangchainGo(_ context.Context, s *subject) (loop, error) {
+	a := agents.NewOpenAIFunctionsAgent(lcModel{newScript(s.turns, s.calls)}, []tools.Tool{lcTool{s}})
 	return langchainGo{agents.NewExecutor(a, agents.WithMaxIterations(turns+1))}, nil
 }
 
@@ -150,7 +150,7 @@ func (l langchainGo) run(ctx context.Context) (string, error) {
 func (l langchainGo) close() error { return nil }
 
 // lcTool is the tool in langchaingo's type: it gets the arguments as text.
-type lcTool struct{ *place }
+type lcTool struct{ *subject }
 
 func (lcTool) Name() string        { return toolName }
 func (lcTool) Description() string { return toolPurpose }

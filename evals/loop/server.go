@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"sync"
@@ -10,9 +11,10 @@ import (
 	"github.com/mcpchain/mcpchain/evals/bench/rig"
 )
 
-// place is a cell for one framework, with the server of its tool.
-type place struct {
+// subject is one framework in one cell, with the server of its tool. Its agent lives while the cell is measured.
+type subject struct {
 	cell
+	loop   loop
 	reader io.ReadCloser // messages of an MCP server; nil if the tool is native
 	writer io.WriteCloser
 	ran    atomic.Int64 // calls of the tool
@@ -22,31 +24,36 @@ type place struct {
 	err      error // error of the server, after serving
 }
 
-func newPlace(c cell) *place {
-	p := &place{cell: c}
+func newSubject(ctx context.Context, f framework, c cell) (_ *subject, err error) {
+	s := &subject{cell: c}
 	if c.kind == static {
 		requests, fromClient := io.Pipe()
 		toClient, answers := io.Pipe()
-		p.reader, p.writer, p.requests = toClient, fromClient, requests
-		p.serving.Go(func() { p.err = p.respond(requests, answers) })
+		s.reader, s.writer, s.requests = toClient, fromClient, requests
+		s.serving.Go(func() { s.err = s.respond(requests, answers) })
 	}
-	return p
+	if s.loop, err = f.open(ctx, s); err != nil {
+		return nil, errors.Join(err, s.closeServer())
+	}
+	return s, nil
 }
 
 // tool is the work of the tool: it counts its calls.
-func (p *place) tool() string {
-	p.ran.Add(1)
+func (s *subject) tool() string {
+	s.ran.Add(1)
 	return toolResult
 }
 
-// close ends the server, after the framework has closed its client.
-func (p *place) close() error {
-	if p.kind == native {
+func (s *subject) close() error { return errors.Join(s.loop.close(), s.closeServer()) }
+
+// closeServer ends the server, after the framework has closed its client.
+func (s *subject) closeServer() error {
+	if s.kind == native {
 		return nil
 	}
-	err := errors.Join(p.reader.Close(), p.writer.Close(), p.requests.Close())
-	p.serving.Wait()
-	if err = errors.Join(err, p.err); errors.Is(err, io.ErrClosedPipe) {
+	err := errors.Join(s.reader.Close(), s.writer.Close(), s.requests.Close())
+	s.serving.Wait()
+	if err = errors.Join(err, s.err); errors.Is(err, io.ErrClosedPipe) {
 		return nil // the client was first
 	}
 	return err
@@ -63,14 +70,14 @@ var replies = map[string][]byte{
 var refused = []byte(`,"error":{"code":-32601,"message":"Method not found"}}` + "\n")
 
 // respond is an MCP server with the tool.
-func (p *place) respond(r io.Reader, w io.Writer) error {
+func (s *subject) respond(r io.Reader, w io.Writer) error {
 	return rig.Serve(r, w, 64<<10, func(line []byte) (id, rest []byte) {
 		if id = value(line, `"id":`); id == nil {
 			return nil, nil
 		}
 		method := value(line, `"method":`)
 		if string(method) == `"tools/call"` {
-			p.tool()
+			s.tool()
 		}
 		if rest = replies[string(method)]; rest == nil {
 			rest = refused
