@@ -13,6 +13,7 @@ import (
 	"github.com/mcpchain/mcpchain/evals/agent/model"
 	"github.com/mcpchain/mcpchain/evals/agent/results"
 	"github.com/mcpchain/mcpchain/evals/agent/suite"
+	"github.com/mcpchain/mcpchain/evals/agent/trial"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -36,7 +37,8 @@ func Example() {
 			Expect: suite.Expect{Answer: &suite.Answer{Contains: []string{"Ada"}}},
 		}},
 	}
-	o := agenteval.Options{Model: model.Spec{Mode: results.Scripted}, Trials: 3, Dir: dir, Patience: 10 * time.Minute}
+	settings := trial.Settings{Model: model.Spec{Mode: results.Scripted}, Dir: dir, Patience: 10 * time.Minute}
+	o := agenteval.Options{Settings: settings, Trials: 3}
 	lines, err := agenteval.Lines(context.Background(), []*suite.Suite{s}, o)
 	if err != nil {
 		log.Fatal(err)

@@ -1,6 +1,7 @@
 // Package agenteval runs suites of tasks with an agent, and keeps the result of each trial.
 //
-//	err := agenteval.Run(ctx, []*suite.Suite{s}, &agenteval.Options{Model: model.Spec{Mode: results.Scripted}, Results: file})
+//	settings := trial.Settings{Model: model.Spec{Mode: results.Scripted}}
+//	err := agenteval.Run(ctx, []*suite.Suite{s}, &agenteval.Options{Settings: settings, Results: file})
 package agenteval
 
 import (
@@ -14,21 +15,18 @@ import (
 	"runtime"
 	"slices"
 	"sync"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/mcpchain/mcpchain/evals/agent/model"
 	"github.com/mcpchain/mcpchain/evals/agent/results"
 	"github.com/mcpchain/mcpchain/evals/agent/suite"
 	"github.com/mcpchain/mcpchain/evals/agent/trial"
 	"github.com/mcpchain/mcpchain/internal/cost"
-	"github.com/mcpchain/mcpchain/price"
 )
 
 // Options configure [Run].
 type Options struct {
-	Model    model.Spec
+	trial.Settings
 	Trials   int // trials of each task; default 1
 	Parallel int // trials at one time; default twice the number of processors
 
@@ -40,12 +38,6 @@ type Options struct {
 	// OnLine gets each line after it is stored, one at a time, with the number of trials that have a line, and of all.
 	// Default: none.
 	OnLine func(l *results.Line, done, all int)
-
-	// See [trial.Trial] for the fields below.
-	Dir      string
-	Keep     bool
-	Patience time.Duration
-	Prices   *price.Table
 }
 
 // Run runs the trials that have no line yet, or a void one, and returns when all have ended. Their results are in their
@@ -57,7 +49,7 @@ func Run(ctx context.Context, suites []*suite.Suite, o *Options) error {
 		return err
 	}
 	total := len(all)
-	all = slices.DeleteFunc(all, func(t *trial.Trial) bool { return o.isDone(t) })
+	all = slices.DeleteFunc(all, func(t *trial.Trial) bool { return o.Results.Has(t.NewLine().Key()) })
 	parallel := o.Parallel
 	if parallel < 1 {
 		parallel = 2 * runtime.GOMAXPROCS(0)
@@ -151,17 +143,6 @@ func (o *Options) check(suites []*suite.Suite) error {
 	return nil
 }
 
-// isDone reports whether a trial has a line that counts.
-func (o *Options) isDone(t *trial.Trial) bool {
-	return o.Results.Has(results.Key{
-		SuiteHash: t.Suite.Hash(),
-		Task:      t.Task.ID,
-		Trial:     t.N,
-		Config:    t.Model.Hash(),
-		Program:   t.Program,
-	})
-}
-
 // Program returns the hash of this program: trials of another version are run again.
 var Program = sync.OnceValues(func() (string, error) {
 	name, err := os.Executable()
@@ -185,15 +166,7 @@ func (o *Options) trials(s *suite.Suite) (all []*trial.Trial) {
 			continue
 		}
 		for i := range max(o.Trials, 1) {
-			all = append(all, &trial.Trial{
-				Suite:    s,
-				Task:     t,
-				N:        i,
-				Dir:      o.Dir,
-				Keep:     o.Keep,
-				Patience: o.Patience,
-				Prices:   o.Prices,
-			})
+			all = append(all, &trial.Trial{Settings: o.Settings, Suite: s, Task: t, N: i})
 		}
 	}
 	return all

@@ -48,7 +48,7 @@ const patience = 10 * time.Minute
 func run(t *testing.T, yaml string, spec model.Spec) map[string]*results.Line {
 	t.Helper()
 	s := check.Value(suite.Parse([]byte(yaml)))(t)
-	all := check.Value(Lines(t.Context(), []*suite.Suite{s}, Options{Model: spec, Dir: t.TempDir(), Patience: patience}))(t)
+	all := check.Value(Lines(t.Context(), []*suite.Suite{s}, Options{Settings: trial.Settings{Model: spec, Dir: t.TempDir(), Patience: patience}}))(t)
 	lines := map[string]*results.Line{}
 	for _, l := range all {
 		lines[l.Task] = l
@@ -74,7 +74,7 @@ tasks: [{id: t, prompt: p, script: [{calls: [{tool: balance, args: {owner: Ada}}
 	s := check.Value(suite.Parse([]byte(hanging)))(t)
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		one := trial.Trial{Suite: s, Task: s.Tasks[0], Model: model.Spec{Mode: results.Scripted}, Dir: dir}
+		one := trial.Trial{Settings: trial.Settings{Model: model.Spec{Mode: results.Scripted}, Dir: dir}, Suite: s, Task: s.Tasks[0]}
 		l := one.Run(t.Context())
 		check.That(t, l.Outcome == results.Fail && l.Duration == time.Minute && strings.Contains(l.Reason, context.DeadlineExceeded.Error()),
 			"got %s after %v: %s, want that the trial fails after a minute", l.Outcome, l.Duration, l.Reason)
@@ -86,7 +86,7 @@ func TestInterruptedTrial(t *testing.T) {
 	s := check.Value(suite.Parse([]byte("name: i\ntasks: [{id: t, prompt: p, script: [{say: x}], expect: {}}]")))(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	one := trial.Trial{Suite: s, Task: s.Tasks[0], Model: model.Spec{Mode: results.Scripted}, Dir: t.TempDir()}
+	one := trial.Trial{Settings: trial.Settings{Model: model.Spec{Mode: results.Scripted}, Dir: t.TempDir()}, Suite: s, Task: s.Tasks[0]}
 	l := one.Run(ctx)
 	check.That(t, l == nil, "got %+v, want no line", l)
 }
@@ -163,7 +163,8 @@ tasks:
 	}
 	defer file.Close()
 	left := perProcess
-	o := &Options{Model: model.Spec{Mode: results.Scripted}, Results: file, Dir: dir, Trials: manyTrials, Parallel: 2, Patience: patience}
+	settings := trial.Settings{Model: model.Spec{Mode: results.Scripted}, Dir: dir, Patience: patience}
+	o := &Options{Settings: settings, Results: file, Trials: manyTrials, Parallel: 2}
 	o.OnLine = func(_ *results.Line, done, all int) {
 		if left--; left == 0 && done < all {
 			if p, err := os.FindProcess(os.Getpid()); err == nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/evals/agent/model"
 	"github.com/mcpchain/mcpchain/evals/agent/results"
 	"github.com/mcpchain/mcpchain/evals/agent/suite"
+	"github.com/mcpchain/mcpchain/evals/agent/trial"
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/models"
 	"github.com/mcpchain/mcpchain/price"
@@ -183,7 +184,7 @@ func TestRecordedServers(t *testing.T) {
 	}
 	remote := strings.Replace(served(self), "command: ["+fmt.Sprintf("%q", self)+"]", "url: http://localhost:1/mcp", 1)
 	s := check.Value(suite.Parse([]byte(remote)))(t)
-	check.Text(t, Run(t.Context(), []*suite.Suite{s}, &Options{Model: offline}), "has a URL")
+	check.Text(t, Run(t.Context(), []*suite.Suite{s}, &Options{Settings: trial.Settings{Model: offline}}), "has a URL")
 }
 
 // A model with a price has a cost, also when it is played. Without prices there is no cost.
@@ -193,8 +194,8 @@ func TestCost(t *testing.T) {
 	run(t, taped, live)
 	s := check.Value(suite.Parse([]byte(taped)))(t)
 	for _, prices := range []*price.Table{nil, {Date: "2026-11-01", Models: []price.Price{{Model: "small-*", Currency: "USD", Input: 1_000_000, Output: 2_000_000}}}} {
-		lines, err := Lines(t.Context(), []*suite.Suite{s}, Options{Model: play(live.Cassette), Dir: t.TempDir(), Prices: prices, Patience: patience})
-		check.Must(t, err)
+		settings := trial.Settings{Model: play(live.Cassette), Dir: t.TempDir(), Prices: prices, Patience: patience}
+		lines := check.Value(Lines(t.Context(), []*suite.Suite{s}, Options{Settings: settings}))(t)
 		for _, l := range lines {
 			want := int64(0)
 			if prices != nil {

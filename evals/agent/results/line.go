@@ -42,18 +42,22 @@ type Score struct {
 	Why    string  `json:"why,omitempty"`
 }
 
-// Line is the result of a trial.
-type Line struct {
+// Version specifies what ran: a version of a suite, with a model, by a version of the program.
+type Version struct {
 	Suite     string `json:"suite"`
 	SuiteHash string `json:"suite_hash"`
-	Task      string `json:"task"`
-	Trial     int    `json:"trial"` // starts at 0
+	Mode      Mode   `json:"mode"`
+	Model     string `json:"model"`
+	Config    string `json:"config"`  // hash of the model and its settings
+	Program   string `json:"program"` // hash of the program that ran the trial
+}
 
-	Mode    Mode      `json:"mode"`
-	Model   string    `json:"model"`
-	Config  string    `json:"config"`  // hash of the model and its settings
-	Program string    `json:"program"` // hash of the program that ran the trial
-	Date    time.Time `json:"date"`
+// Line is the result of a trial.
+type Line struct {
+	Version
+	Task  string    `json:"task"`
+	Trial int       `json:"trial"` // starts at 0
+	Date  time.Time `json:"date"`
 
 	Outcome  Outcome          `json:"outcome"`
 	Cause    string           `json:"cause,omitempty"`  // cause of a void trial: harness or infra

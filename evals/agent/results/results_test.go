@@ -14,7 +14,7 @@ import (
 )
 
 func line(task string, n int, o Outcome) *Line {
-	return &Line{Suite: "s", SuiteHash: "h", Task: task, Trial: n, Mode: Scripted, Model: "m", Config: "c", Outcome: o}
+	return &Line{Version: Version{Suite: "s", SuiteHash: "h", Mode: Scripted, Model: "m", Config: "c"}, Task: task, Trial: n, Outcome: o}
 }
 
 // The rate is a mean over tasks: a task with many trials counts once, and void trials do not count.

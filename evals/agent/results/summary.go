@@ -19,17 +19,6 @@ var (
 	ErrVoid  = fmt.Errorf("more than %g %% of the trials are void", 100*MaxVoid)
 )
 
-// Version is what all lines of a summary have in common.
-type Version struct {
-	Suite, SuiteHash       string
-	Mode                   Mode
-	Model, Config, Program string
-}
-
-func (l *Line) version() Version {
-	return Version{l.Suite, l.SuiteHash, l.Mode, l.Model, l.Config, l.Program}
-}
-
 // Tally counts trials by their outcome.
 type Tally struct{ Passed, Failed, Void int }
 
@@ -74,11 +63,11 @@ func Summarize(lines []*Line) (*Summary, error) {
 		return nil, ErrEmpty
 	}
 	s := &Summary{
-		Version: lines[0].version(), Date: lines[0].Date, Trials: len(lines), Reported: true,
+		Version: lines[0].Version, Date: lines[0].Date, Trials: len(lines), Reported: true,
 		Cost: map[string]int64{}, tasks: map[string]*Tally{},
 	}
 	for _, l := range lines {
-		if l.version() != s.Version {
+		if l.Version != s.Version {
 			return nil, fmt.Errorf("%w: %s by %s (%s), and %s by %s (%s)", ErrMixed, s.Suite, s.Model, s.Mode, l.Suite, l.Model, l.Mode)
 		}
 		s.add(l)
@@ -148,10 +137,10 @@ func (s *Summary) fewest() int {
 func BySuite(lines []*Line) (groups [][]*Line) {
 	index := map[Version]int{}
 	for _, l := range lines {
-		i, ok := index[l.version()]
+		i, ok := index[l.Version]
 		if !ok {
 			i = len(groups)
-			index[l.version()], groups = i, append(groups, nil)
+			index[l.Version], groups = i, append(groups, nil)
 		}
 		groups[i] = append(groups[i], l)
 	}

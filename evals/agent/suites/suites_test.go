@@ -11,6 +11,7 @@ import (
 	"github.com/mcpchain/mcpchain/evals/agent/model"
 	"github.com/mcpchain/mcpchain/evals/agent/results"
 	"github.com/mcpchain/mcpchain/evals/agent/suite"
+	"github.com/mcpchain/mcpchain/evals/agent/trial"
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/testenv"
 )
@@ -25,9 +26,8 @@ func TestScripted(t *testing.T) {
 	for _, name := range names {
 		all = append(all, check.Value(suite.Open(name))(t))
 	}
-	lines := check.Value(agenteval.Lines(t.Context(), all, agenteval.Options{
-		Model: model.Spec{Mode: results.Scripted}, Dir: t.TempDir(), Parallel: runtime.GOMAXPROCS(0), Patience: patience,
-	}))(t)
+	settings := trial.Settings{Model: model.Spec{Mode: results.Scripted}, Dir: t.TempDir(), Patience: patience}
+	lines := check.Value(agenteval.Lines(t.Context(), all, agenteval.Options{Settings: settings, Parallel: runtime.GOMAXPROCS(0)}))(t)
 	for _, l := range lines {
 		check.That(t, l.Outcome == results.Pass, "%s/%s: %s: %s", l.Suite, l.Task, l.Outcome, l.Reason)
 	}
@@ -41,8 +41,8 @@ func TestNPM(t *testing.T) {
 	for _, server := range s.Servers {
 		server.Command[0], server.Command[1] = set.Node(), set.Module(server.Command[1])
 	}
-	lines, err := agenteval.Lines(t.Context(), []*suite.Suite{s}, agenteval.Options{Model: model.Spec{Mode: results.Scripted}, Dir: t.TempDir(), Patience: patience})
-	check.Must(t, err)
+	settings := trial.Settings{Model: model.Spec{Mode: results.Scripted}, Dir: t.TempDir(), Patience: patience}
+	lines := check.Value(agenteval.Lines(t.Context(), []*suite.Suite{s}, agenteval.Options{Settings: settings}))(t)
 	for _, l := range lines {
 		check.That(t, l.Outcome == results.Pass, "%s: %s: %s", l.Task, l.Outcome, l.Reason)
 	}

@@ -7,18 +7,17 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// Record returns a transport that records the messages of a server.
-func (t *Tape) Record(server string, to mcpclient.Transport) mcpclient.Transport {
-	return &recordingTransport{t, server, to}
-}
+// dialer is a transport that is a function.
+type dialer func(context.Context) (transport.Conn, error)
 
-// Play returns a transport that plays the recorded messages of a server.
-func (t *Tape) Play(server string) mcpclient.Transport { return &playingTransport{t, server} }
+// Dial implements [mcpclient.Transport].
+func (d dialer) Dial(ctx context.Context) (transport.Conn, error) { return d(ctx) }
 
 // nextConnection returns the number of another connection to a server, from 1.
 func (t *Tape) nextConnection(server string) int {
@@ -28,39 +27,25 @@ func (t *Tape) nextConnection(server string) int {
 	return t.connections[server]
 }
 
-type recordingTransport struct {
-	tape   *Tape
-	server string
-	to     mcpclient.Transport
+// Record returns a transport that records the messages of a server.
+func (t *Tape) Record(server string, to mcpclient.Transport) mcpclient.Transport {
+	return dialer(func(ctx context.Context) (transport.Conn, error) {
+		conn, err := to.Dial(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return &recordingConn{Conn: conn, tape: t, server: server, number: t.nextConnection(server)}, nil
+	})
 }
 
-// Dial implements [mcpclient.Transport].
-func (r *recordingTransport) Dial(ctx context.Context) (transport.Conn, error) {
-	conn, err := r.to.Dial(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return &recordingConn{
-		Conn:   conn,
-		tape:   r.tape,
-		server: r.server,
-		number: r.tape.nextConnection(r.server),
-		pings:  map[string]bool{},
-	}, nil
-}
-
-// recordingConn is a connection whose messages are recorded, except for pings, which depend on time. A message is recorded
-// before it is sent, so that it precedes its answer on the tape. The end is recorded if the client has not closed the
-// connection.
+// recordingConn is a connection whose messages are recorded. A message is recorded before it is sent, so that it precedes
+// its answer on the tape. The end is recorded if the client has not closed the connection.
 type recordingConn struct {
 	transport.Conn
 	tape   *Tape
 	server string
 	number int
-
-	mu     sync.Mutex // guards the following fields
-	pings  map[string]bool
-	closed bool // by the client
+	closed atomic.Bool // by the client
 }
 
 // Unwrap lets the client find the connection's optional methods.
@@ -68,11 +53,7 @@ func (c *recordingConn) Unwrap() transport.Conn { return c.Conn }
 
 // Send implements [transport.Conn].
 func (c *recordingConn) Send(ctx context.Context, message []byte) error {
-	if e := envelopeOf(message); e.Method == "ping" {
-		c.mu.Lock()
-		c.pings[string(e.ID)] = true
-		c.mu.Unlock()
-	} else if err := c.record(true, message); err != nil {
+	if err := c.record(&Message{Sent: true, Body: message}); err != nil {
 		return err
 	}
 	return c.Conn.Send(ctx, message)
@@ -81,79 +62,64 @@ func (c *recordingConn) Send(ctx context.Context, message []byte) error {
 // Recv implements [transport.Conn].
 func (c *recordingConn) Recv() ([]byte, error) {
 	message, err := c.Conn.Recv()
+	_, continues := errors.AsType[*transport.MessageError](err)
+	switch {
+	case err == nil:
+		err = c.record(&Message{Body: message})
+	case !continues && !c.closed.Load():
+		if recordErr := c.record(&Message{End: err.Error()}); recordErr != nil {
+			err = errors.Join(err, recordErr) // otherwise err itself: callers may compare it with io.EOF
+		}
+	}
 	if err != nil {
-		return nil, c.recordEnd(err)
-	}
-	e := envelopeOf(message)
-	c.mu.Lock()
-	pong := e.Method == "" && c.pings[string(e.ID)]
-	c.mu.Unlock()
-	if pong {
-		return message, nil
-	}
-	if err := c.record(false, message); err != nil {
 		return nil, err
 	}
 	return message, nil
 }
 
-// record records a message, sent or received.
-func (c *recordingConn) record(sent bool, message []byte) error {
-	return c.tape.Keep(Line{Message: &Message{Server: c.server, Connection: c.number, Sent: sent, Body: message}})
-}
-
-// recordEnd records the error of Recv, and returns it, unless the connection continues or the client has closed it.
-func (c *recordingConn) recordEnd(err error) error {
-	c.mu.Lock()
-	closed := c.closed
-	c.mu.Unlock()
-	if _, continues := errors.AsType[*transport.MessageError](err); closed || continues {
-		return err
-	}
-	if keepErr := c.tape.Keep(Line{Message: &Message{Server: c.server, Connection: c.number, End: err.Error()}}); keepErr != nil {
-		return errors.Join(err, keepErr)
-	}
-	return err // itself: callers may compare it with io.EOF
+// record records a message, or the end.
+func (c *recordingConn) record(m *Message) error {
+	m.Server, m.Connection = c.server, c.number
+	return c.tape.Keep(Line{Message: m})
 }
 
 // Close implements [transport.Conn].
 func (c *recordingConn) Close() error {
-	c.mu.Lock()
-	c.closed = true
-	c.mu.Unlock()
+	c.closed.Store(true)
 	return c.Conn.Close()
 }
 
-type playingTransport struct {
-	tape   *Tape
-	server string
-}
-
-// Dial implements [mcpclient.Transport].
-func (p *playingTransport) Dial(context.Context) (transport.Conn, error) {
-	c := &playingConn{
-		tape:   p.tape,
-		server: p.server,
-		number: p.tape.nextConnection(p.server),
-		ids:    map[string]json.RawMessage{},
-	}
-	c.changed.L = &p.tape.mu
-	for i, l := range p.tape.lines {
-		if m := l.Message; m != nil && m.Server == c.server && m.Connection == c.number {
-			c.lines = append(c.lines, i)
+// Play returns a transport that plays the recorded messages of a server.
+func (t *Tape) Play(server string) mcpclient.Transport {
+	return dialer(func(context.Context) (transport.Conn, error) {
+		number := t.nextConnection(server)
+		c := &playingConn{tape: t, name: fmt.Sprintf("server %q, connection %d", server, number), ids: map[string]json.RawMessage{}}
+		c.changed.L = &t.mu
+		pings := map[string]bool{} // by their ids
+		for i, l := range t.lines {
+			m := l.Message
+			if m == nil || m.Server != server || m.Connection != number {
+				continue
+			}
+			e := envelopeOf(m.Body)
+			if m.Sent && e.Method == "ping" {
+				pings[string(e.ID)] = true
+			} else if m.Sent || e.Method != "" || !pings[string(e.ID)] {
+				c.lines = append(c.lines, i)
+			}
 		}
-	}
-	return c, nil
+		return c, nil
+	})
 }
 
 // playingConn is a connection to a recorded server. A message of the server is delivered when the
-// client has sent all requests and answers that precede that message on the tape.
+// client has sent all requests and answers that precede that message on the tape. Pings, which depend on time, are
+// answered.
 type playingConn struct {
-	tape   *Tape // its lock guards the following fields
-	server string
-	number int
+	name string
+	tape *Tape // its lock guards the following fields
 
-	lines   []int // lines of the tape for this connection
+	lines   []int // lines of the tape for this connection, without pings
 	changed sync.Cond
 	next    int                        // the next line
 	ids     map[string]json.RawMessage // ids of the client's requests: recorded id to present id
@@ -192,7 +158,7 @@ func (c *playingConn) Send(_ context.Context, message []byte) error {
 		c.tape.played[i] = true
 		return nil
 	}
-	return c.tape.missErrorLocked(fmt.Sprintf("server %q, connection %d, %s", c.server, c.number, e.Method), similar, asked)
+	return c.tape.missErrorLocked(c.name+", "+e.Method, similar, asked)
 }
 
 // Recv implements [transport.Conn].

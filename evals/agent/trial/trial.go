@@ -25,24 +25,44 @@ import (
 
 // Trial is one attempt at a task.
 type Trial struct {
-	Suite *suite.Suite
-	Task  *suite.Task
-	N     int // number of the attempt, from 0
+	Settings
+	Suite   *suite.Suite
+	Task    *suite.Task
+	N       int    // number of the attempt, from 0
+	Program string // hash of this program, for the line
+}
+
+// Settings are the same for many trials.
+type Settings struct {
 	Model model.Spec
 
-	// Dir is the directory in which the trial creates its own, which is kept if Keep is set.
+	// Dir is the directory in which a trial creates its own, which is kept if Keep is set.
 	// Default: the system's temporary directory.
 	Dir  string
 	Keep bool
 
-	// Program is the hash of this program, for the line.
-	Program string
-
-	// Patience is the least time that the trial may take, if its limits are shorter. Default 0.
+	// Patience is the least time that a trial may take, if its limits are shorter. Default 0.
 	Patience time.Duration
 
 	// Prices are the prices of models. Default: unknown.
 	Prices *price.Table
+}
+
+// NewLine returns the line of the trial before it runs.
+func (t *Trial) NewLine() *results.Line {
+	return &results.Line{
+		Version: results.Version{
+			Suite:     t.Suite.Name,
+			SuiteHash: t.Suite.Hash(),
+			Mode:      t.Model.Mode,
+			Model:     t.Model.String(),
+			Config:    t.Model.Hash(),
+			Program:   t.Program,
+		},
+		Task:  t.Task.ID,
+		Trial: t.N,
+		Date:  time.Now().UTC(),
+	}
 }
 
 // errHarness matches a fault of this program, rather than of the tested agent.
@@ -60,17 +80,7 @@ func harnessErrorf(format string, args ...any) error {
 // Run runs the trial. Failures are in the line. It returns nil if the context ends.
 func (t *Trial) Run(ctx context.Context) *results.Line {
 	began := time.Now()
-	l := &results.Line{
-		Suite:     t.Suite.Name,
-		SuiteHash: t.Suite.Hash(),
-		Task:      t.Task.ID,
-		Trial:     t.N,
-		Mode:      t.Model.Mode,
-		Model:     t.Model.String(),
-		Config:    t.Model.Hash(),
-		Program:   t.Program,
-		Date:      began.UTC(),
-	}
+	l := t.NewLine()
 	limited, cancel := context.WithTimeout(ctx, t.timeout())
 	defer cancel()
 	e, err := t.play(limited, l)

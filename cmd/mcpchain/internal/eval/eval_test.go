@@ -201,7 +201,7 @@ func TestKept(t *testing.T) {
 // The reason of a server or a model cannot control the terminal.
 func TestReason(t *testing.T) {
 	var b strings.Builder
-	report(&b, &results.Line{Suite: "s", Task: "a", Outcome: results.Fail, Reason: "two\nlines\x1b[2J"}, "")
+	report(&b, &results.Line{Version: results.Version{Suite: "s"}, Task: "a", Outcome: results.Fail, Reason: "two\nlines\x1b[2J"}, "")
 	check.Equal(t, "", b.String(), "fail s/a 0: two\nlines\\x1b[2J\n")
 }
 
