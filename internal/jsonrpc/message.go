@@ -150,24 +150,16 @@ var ErrLargeBatch = errors.New("batch of too many messages")
 
 // Batch splits an array of at most max messages.
 func Batch(data []byte, max int) ([]json.RawMessage, error) {
-	s := scanner{data: data}
 	var out []json.RawMessage
-	err := s.array(func() error {
-		if len(out) == max {
-			return fmt.Errorf("%w: more than %d", ErrLargeBatch, max)
+	d := NewDecoder(data, max+1)
+	for i := range d.Elements {
+		if i == max {
+			d.Fail(fmt.Errorf("%w: more than %d", ErrLargeBatch, max))
 		}
-		start := s.pos
-		if err := s.value(); err != nil {
-			return err
-		}
-		out = append(out, data[start:s.pos:s.pos])
-		return nil
-	})
-	if err != nil {
-		return nil, err
+		out = append(out, d.Raw())
 	}
-	if s.space(); s.pos != len(data) {
-		return nil, fmt.Errorf("text after the batch at byte %d", s.pos)
+	if err := d.End(); err != nil {
+		return nil, err
 	}
 	return out, nil
 }

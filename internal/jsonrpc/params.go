@@ -33,20 +33,16 @@ func EncodeParams(v any) ([]byte, error) {
 		return nil, err
 	}
 	raw = bytes.TrimSpace(raw)
+	_, isBytes := v.([]byte)
 	switch {
 	case string(raw) == "null":
 		return nil, nil
+	case isBytes:
+		return nil, errors.New("want a JSON object, got a []byte, which is encoded as base64: make it a json.RawMessage")
 	case raw[0] != '{':
-		return nil, notObjectError(v, raw)
+		return nil, fmt.Errorf("want a JSON object, got %s", excerpt.Quote(raw))
 	}
 	return raw, nil
-}
-
-func notObjectError(v any, encoded []byte) error {
-	if _, ok := v.([]byte); ok {
-		return errors.New("want a JSON object, got a []byte, which is encoded as base64: make it a json.RawMessage")
-	}
-	return fmt.Errorf("want a JSON object, got %s", excerpt.Quote(encoded))
 }
 
 // AppendMember appends one member and a comma.

@@ -16,15 +16,13 @@ import (
 
 // Members calls visit with the undecoded members of an object, in one pass.
 func Members(object []byte, visit func(key, value []byte)) error {
-	s := scanner{data: object}
-	return s.object(func(key []byte) error {
-		start := s.pos
-		if err := s.value(); err != nil {
-			return err
+	d := NewDecoder(object, 0)
+	for key := range d.Members {
+		if value := d.Raw(); value != nil {
+			visit(key, value)
 		}
-		visit(key, object[start:s.pos:s.pos])
-		return nil
-	})
+	}
+	return d.Err()
 }
 
 // Object decodes an object of at most max members into a map. Of equal names the last counts. The values are copies.
@@ -49,14 +47,14 @@ func Object(raw []byte, max int) (map[string]json.RawMessage, error) {
 func Lookup(object []byte, path ...string) (value []byte) {
 	value = object
 	for _, name := range path {
-		var found []byte
-		err := Members(value, func(key, value []byte) {
+		d := NewDecoder(value, 0)
+		value = nil
+		for key := range d.Members {
 			if string(key) == name {
-				found = value
+				value = d.Raw()
 			}
-		})
-		value = found
-		if err != nil {
+		}
+		if d.Err() != nil {
 			return nil
 		}
 	}
@@ -172,6 +170,41 @@ func codeUnit(text []byte) (unit rune, ok bool) {
 	}
 	n, err := strconv.ParseUint(string(text[2:6]), 16, 16)
 	return rune(n), err == nil
+}
+
+// MapTexts applies f to the names, strings, numbers and literals of a JSON value, however they are
+// escaped. What f does not change keeps its bytes, and what it changes becomes a string.
+func MapTexts(raw json.RawMessage, f func(string) string) json.RawMessage {
+	const punctuation = "{}[]:, \t\r\n"
+	var out []byte // nil while nothing has changed
+	kept := 0      // raw[:kept] is in out
+	for i := 0; i < len(raw); {
+		if strings.IndexByte(punctuation, raw[i]) >= 0 {
+			i++
+			continue
+		}
+		end := len(raw)
+		if s := (scanner{data: raw, pos: i}); raw[i] != '"' {
+			if n := bytes.IndexAny(raw[i:], punctuation); n >= 0 {
+				end = i + n
+			}
+		} else if s.skipString() {
+			end = s.pos
+		}
+		text, ok := String(raw[i:end])
+		if !ok {
+			text = string(raw[i:end])
+		}
+		if changed := f(text); changed != text {
+			out = AppendString(append(out, raw[kept:i]...), changed)
+			kept = end
+		}
+		i = end
+	}
+	if out == nil {
+		return raw
+	}
+	return append(out, raw[kept:]...)
 }
 
 const maxTTL = 24 * time.Hour
