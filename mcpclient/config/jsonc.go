@@ -49,9 +49,10 @@ func (e *syntaxError) Error() string { return fmt.Sprintf("line %d: %s", e.line,
 
 type parser struct {
 	data  []byte
-	pos   int
+	pos   int // the end of data after an error
 	line  int
 	depth int
+	err   error // the first, a *syntaxError
 }
 
 // parseDocument parses JSON with comments and trailing commas. Its error is a *syntaxError.
@@ -63,25 +64,23 @@ func parseDocument(data []byte) (*node, error) {
 		return nil, &syntaxError{1, "the file is in UTF-16; save it as UTF-8"}
 	}
 	p := &parser{data: bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), line: 1}
-	root, err := p.value()
-	if err != nil {
-		return nil, err
+	root := p.value()
+	if p.next(); p.pos < len(p.data) {
+		p.fail("text after the end of the document")
 	}
-	if err := p.space(); err != nil {
-		return nil, err
-	}
-	if p.pos < len(p.data) {
-		return nil, p.errorf("text after the end of the document")
-	}
-	return root, nil
+	return root, p.err
 }
 
-func (p *parser) errorf(format string, args ...any) *syntaxError {
-	return &syntaxError{p.line, fmt.Sprintf(format, args...)}
+// fail ends the parsing with an error, unless there is one.
+func (p *parser) fail(format string, args ...any) {
+	if p.err == nil {
+		p.err = &syntaxError{p.line, fmt.Sprintf(format, args...)}
+		p.pos = len(p.data)
+	}
 }
 
-// space skips white space and comments.
-func (p *parser) space() error {
+// next skips white space and comments, and returns the next byte, 0 at the end.
+func (p *parser) next() byte {
 	for p.pos < len(p.data) {
 		rest := p.data[p.pos:]
 		switch {
@@ -91,154 +90,110 @@ func (p *parser) space() error {
 		case rest[0] == ' ' || rest[0] == '\t' || rest[0] == '\r':
 			p.pos++
 		case bytes.HasPrefix(rest, []byte("//")):
-			end := bytes.IndexByte(rest, '\n')
-			if end < 0 {
-				end = len(rest)
-			}
-			p.pos += end
+			comment, _, _ := bytes.Cut(rest, []byte("\n"))
+			p.pos += len(comment)
 		case bytes.HasPrefix(rest, []byte("/*")):
-			end := bytes.Index(rest[2:], []byte("*/"))
-			if end < 0 {
-				return p.errorf("the comment that starts with /* here has no end")
+			comment, _, closed := bytes.Cut(rest[2:], []byte("*/"))
+			if !closed {
+				p.fail("the comment that starts with /* here has no end")
+				return 0
 			}
-			p.line += bytes.Count(rest[:end+2], []byte("\n"))
-			p.pos += end + 4
+			p.line += bytes.Count(comment, []byte("\n"))
+			p.pos += len(comment) + 4
 		default:
-			return nil
+			return rest[0]
 		}
 	}
-	return nil
-}
-
-// next skips space and returns the next byte, 0 at the end.
-func (p *parser) next() (byte, error) {
-	if err := p.space(); err != nil || p.pos == len(p.data) {
-		return 0, err
-	}
-	return p.data[p.pos], nil
+	return 0
 }
 
 // value parses the next value of any kind.
-func (p *parser) value() (*node, error) {
-	c, err := p.next()
-	if err != nil {
-		return nil, err
-	}
+func (p *parser) value() *node {
+	c := p.next()
+	n := &node{line: p.line}
 	switch {
-	case c == 0 && p.pos == len(p.data):
-		return nil, p.errorf("the file ends where a value should be")
-	case c == '{' || c == '[':
-		if p.depth == maxDepth {
-			return nil, p.errorf("more than %d levels of lists and objects", maxDepth)
-		}
-		p.depth++
-		defer func() { p.depth-- }()
-		if c == '{' {
-			return p.object()
-		}
-		return p.list()
+	case p.pos == len(p.data):
+		p.fail("the file ends where a value should be")
 	case c == '"':
-		line := p.line
-		text, err := p.str()
-		return &node{kind: kindString, line: line, text: text}, err
+		n.kind, n.text = kindString, p.str()
+	case c != '{' && c != '[':
+		p.word(n)
+	case p.depth == maxDepth:
+		p.fail("more than %d levels of lists and objects", maxDepth)
+	default:
+		p.depth++
+		if c == '{' {
+			p.object(n)
+		} else {
+			p.list(n)
+		}
+		p.depth--
 	}
-	return p.word()
+	return n
 }
 
 // object parses an object whose { is the next byte, and keeps the lines of its keys.
-func (p *parser) object() (*node, error) {
-	n := &node{kind: kindObject, line: p.line}
+func (p *parser) object(n *node) {
+	n.kind = kindObject
 	seen := map[string]int{}
-	p.pos++
-	for {
-		c, err := p.next()
-		switch {
-		case err != nil:
-			return nil, err
-		case c == '}':
-			p.pos++
-			return n, nil
-		case c != '"':
-			return nil, p.unexpected(c, "a key in double quotes or }", n)
+	for p.pos++; p.next() != '}'; p.separator('}', n) {
+		if c := p.next(); c != '"' {
+			p.unexpected(c, "a key in double quotes or }", n)
+			return
 		}
-		m := member{line: p.line}
-		if m.key, err = p.str(); err != nil {
-			return nil, err
-		}
+		m := member{line: p.line, key: p.str()}
 		m.first = seen[m.key]
 		if m.first == 0 {
 			seen[m.key] = m.line
 		}
-		if c, err = p.next(); err != nil {
-			return nil, err
-		}
-		if c != ':' {
-			return nil, p.unexpected(c, "a colon after the key "+quoteKey(m.key), n)
+		if c := p.next(); c != ':' {
+			p.unexpected(c, "a colon after the key "+quoteKey(m.key), n)
+			return
 		}
 		p.pos++
-		if m.value, err = p.value(); err != nil {
-			return nil, err
-		}
+		m.value = p.value()
 		n.members = append(n.members, m)
-		if err := p.separator('}', n); err != nil {
-			return nil, err
-		}
 	}
+	p.pos++
 }
 
 // list parses a list whose [ is the next byte.
-func (p *parser) list() (*node, error) {
-	n := &node{kind: kindList, line: p.line}
-	p.pos++
-	for {
-		c, err := p.next()
-		if err != nil {
-			return nil, err
-		}
-		if c == ']' {
-			p.pos++
-			return n, nil
-		}
-		item, err := p.value()
-		if err != nil {
-			return nil, err
-		}
-		n.items = append(n.items, item)
-		if err := p.separator(']', n); err != nil {
-			return nil, err
+func (p *parser) list(n *node) {
+	n.kind = kindList
+	for p.pos++; p.next() != ']'; p.separator(']', n) {
+		if n.items = append(n.items, p.value()); p.err != nil {
+			return
 		}
 	}
+	p.pos++
 }
 
 // separator consumes the comma after a member of n, and does not consume n's end.
-func (p *parser) separator(end byte, n *node) error {
-	c, err := p.next()
-	switch {
-	case err != nil:
-		return err
-	case c == ',':
+func (p *parser) separator(end byte, n *node) {
+	switch c := p.next(); c {
+	case ',':
 		p.pos++
-		return nil
-	case c == end:
-		return nil
+	case end:
+	default:
+		p.unexpected(c, "a comma or "+string(end), n)
 	}
-	return p.unexpected(c, "a comma or "+string(end), n)
 }
 
-// unexpected returns the error for c where want was expected. It shows only punctuation,
-// because other text may be part of a secret.
-func (p *parser) unexpected(c byte, want string, inside *node) *syntaxError {
+// unexpected fails for c where want was expected. The error shows only punctuation, because other text
+// may be part of a secret.
+func (p *parser) unexpected(c byte, want string, inside *node) {
 	switch {
 	case p.pos == len(p.data):
-		return p.errorf("the file ends, want %s for what begins on line %d", want, inside.line)
+		p.fail("the file ends, want %s for what begins on line %d", want, inside.line)
 	case bytes.IndexByte([]byte("{}[]:,'"), c) >= 0:
-		return p.errorf("%q, want %s", string(c), want)
+		p.fail("%q, want %s", string(c), want)
+	default:
+		p.fail("want %s", want)
 	}
-	return p.errorf("want %s", want)
 }
 
 // str parses a string at pos. Its errors quote nothing of the string.
-func (p *parser) str() (string, error) {
+func (p *parser) str() (s string) {
 	rest := p.data[p.pos:]
 	end := 1
 	for end < len(rest) && rest[end] != '"' && rest[end] != '\n' {
@@ -247,31 +202,29 @@ func (p *parser) str() (string, error) {
 		}
 		end++
 	}
-	if end >= len(rest) || rest[end] != '"' {
-		return "", p.errorf("a string has no closing quote on its line")
+	switch {
+	case end >= len(rest) || rest[end] != '"':
+		p.fail("a string has no closing quote on its line")
+	case !utf8.Valid(rest[:end+1]):
+		p.fail("a string is not UTF-8")
+	case json.Unmarshal(rest[:end+1], &s) != nil:
+		p.fail(`a string has a control character or a bad escape; write \\ for a backslash`)
+	default:
+		p.pos += end + 1
 	}
-	raw := rest[:end+1]
-	if !utf8.Valid(raw) {
-		return "", p.errorf("a string is not UTF-8")
-	}
-	var s string
-	if err := json.Unmarshal(raw, &s); err != nil {
-		return "", p.errorf(`a string has a control character or a bad escape; write \\ for a backslash`)
-	}
-	p.pos += end + 1
-	return s, nil
+	return s
 }
 
 // word parses a number, true, false or null.
-func (p *parser) word() (*node, error) {
+func (p *parser) word(n *node) {
 	end := p.pos
 	for end < len(p.data) && bytes.IndexByte([]byte(" \t\r\n,:{}[]\"/"), p.data[end]) < 0 {
 		end++
 	}
-	n := &node{line: p.line, text: string(p.data[p.pos:end])}
+	n.text = string(p.data[p.pos:end])
 	switch {
 	case end == p.pos:
-		return nil, p.errorf("%q where a value should be", string(p.data[p.pos]))
+		p.fail("%q where a value should be", string(p.data[p.pos]))
 	case n.text == "null":
 		n.kind = kindNull
 	case n.text == "true" || n.text == "false":
@@ -279,8 +232,7 @@ func (p *parser) word() (*node, error) {
 	case json.Valid([]byte(n.text)):
 		n.kind = kindNumber
 	default:
-		return nil, p.errorf("not a JSON value; strings need double quotes")
+		p.fail("not a JSON value; strings need double quotes")
 	}
-	p.pos = end
-	return n, nil
+	p.pos = max(p.pos, end)
 }
