@@ -1,6 +1,8 @@
 package tryout
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/sashabaranov/go-openai"
@@ -22,12 +24,7 @@ func messageText(m openai.ChatCompletionMessage) string {
 
 // carriesMedia reports whether a message has a part that is not text.
 func carriesMedia(m openai.ChatCompletionMessage) bool {
-	for _, p := range m.MultiContent {
-		if p.Type != openai.ChatMessagePartTypeText {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(m.MultiContent, func(p openai.ChatMessagePart) bool { return p.Type != openai.ChatMessagePartTypeText })
 }
 
 // userTexts returns what the user has said. Media that follow tool results in the role of the user belong to the results.
@@ -67,11 +64,7 @@ func toolResults(messages []openai.ChatCompletionMessage, hasTools bool) []resul
 	}
 	var out []result
 	for _, m := range messages[start:end] {
-		name := names[m.ToolCallID]
-		if name == "" {
-			name = m.Name
-		}
-		out = append(out, result{name, strings.TrimSpace(messageText(m))})
+		out = append(out, result{cmp.Or(names[m.ToolCallID], m.Name), strings.TrimSpace(messageText(m))})
 	}
 	return out
 }

@@ -73,11 +73,7 @@ func answer(req *openai.ChatCompletionRequest) reply {
 		return reply{text: plainAnswer(req, question)}
 	}
 	if m := direct.FindStringSubmatch(question); m != nil {
-		arguments := m[2]
-		if arguments == "" {
-			arguments = "{}"
-		}
-		return reply{calls: []openai.ToolCall{call(len(req.Messages), 0, m[1], arguments)}}
+		return reply{calls: []openai.ToolCall{call(len(req.Messages), 0, m[1], cmp.Or(m[2], "{}"))}}
 	}
 	if calls := matchRules(question, names, len(req.Messages)); len(calls) > 0 {
 		return reply{calls: calls}

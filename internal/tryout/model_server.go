@@ -154,8 +154,10 @@ func stream(ctx context.Context, w http.ResponseWriter, req *openai.ChatCompleti
 	}
 
 	delta(openai.ChatCompletionStreamChoiceDelta{Role: openai.ChatMessageRoleAssistant})
-	for _, word := range words(a.text) {
-		delta(openai.ChatCompletionStreamChoiceDelta{Content: word})
+	for word := range strings.SplitAfterSeq(a.text, " ") {
+		if word != "" {
+			delta(openai.ChatCompletionStreamChoiceDelta{Content: word})
+		}
 	}
 	finish := openai.FinishReasonStop
 	for i, c := range a.calls {
@@ -178,12 +180,4 @@ func stream(ctx context.Context, w http.ResponseWriter, req *openai.ChatCompleti
 	if ctx.Err() == nil {
 		fmt.Fprint(w, "data: [DONE]\n\n")
 	}
-}
-
-// words splits a text after each space. An empty text has none, so that no empty piece is sent.
-func words(s string) []string {
-	if s == "" {
-		return nil
-	}
-	return strings.SplitAfter(s, " ")
 }

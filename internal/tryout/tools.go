@@ -7,6 +7,7 @@ import (
 	"image"
 	"image/color"
 	"image/png"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -62,14 +63,7 @@ type place struct {
 	City string `json:"city" jsonschema:"the name of the city"`
 }
 
-func cities() []string {
-	var names []string
-	for name := range forecasts {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
+func cities() []string { return slices.Sorted(maps.Keys(forecasts)) }
 
 func weather(_ context.Context, _ *sdk.CallToolRequest, in place) (*sdk.CallToolResult, *forecast, error) {
 	for name, f := range forecasts {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -14,16 +15,13 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
+// action is a part of a response. Only the first one has a status and a header.
 type action struct {
-	head *head // only of the first part
-	body []byte
-	end  bool // the response ends with it
-	cut  bool // the connection breaks after it
-}
-
-type head struct {
 	status int
 	header http.Header
+	body   []byte
+	end    bool // the response ends with it
+	cut    bool // the connection breaks after it
 }
 
 func (s *Script) isHTTP() bool {
@@ -43,11 +41,9 @@ func (s *Script) respond(w http.ResponseWriter, a *arrival) {
 		case <-s.stop:
 			return
 		}
-		if act.head != nil {
-			for k, v := range act.head.header {
-				w.Header()[k] = v
-			}
-			w.WriteHeader(act.head.status)
+		maps.Copy(w.Header(), act.header)
+		if act.status != 0 {
+			w.WriteHeader(act.status)
 		}
 		_, _ = w.Write(act.body)
 		switch {
@@ -72,11 +68,12 @@ func (s *Script) playHTTP(section *txtar.File, name, label string) error {
 	}
 	switch name {
 	case "reply", "stream":
-		h, body, err := parseHead(section.Data)
+		act, err := parseHead(section.Data)
 		if err != nil {
 			return err
 		}
-		return a.act(action{head: h, body: body, end: name == "reply"})
+		act.end = name == "reply"
+		return a.act(act)
 	case "more":
 		return a.act(action{body: section.Data})
 	case "end":
@@ -183,24 +180,23 @@ func cutHeader(data []byte) (lines []string, body []byte) {
 	return lines, body
 }
 
-func parseHead(data []byte) (*head, []byte, error) {
+func parseHead(data []byte) (act action, err error) {
 	before, body, _ := bytes.Cut(data, []byte("\n\n"))
 	first, rest, _ := strings.Cut(string(before), "\n")
 	status, media, _ := strings.Cut(strings.TrimSpace(first), " ")
-	code, err := strconv.Atoi(status)
-	if err != nil {
-		return nil, nil, fmt.Errorf("first line %q: want a status and a content type", first)
+	act = action{header: http.Header{}, body: body}
+	if act.status, err = strconv.Atoi(status); err != nil {
+		return act, fmt.Errorf("first line %q: want a status and a content type", first)
 	}
-	h := &head{status: code, header: http.Header{}}
 	if media != "" {
-		h.header.Set("Content-Type", media)
+		act.header.Set("Content-Type", media)
 	}
 	for line := range strings.Lines(rest) {
 		key, value, ok := strings.Cut(strings.TrimSpace(line), ": ")
 		if !ok && line != "" {
-			return nil, nil, fmt.Errorf("line %q: want a header", line)
+			return act, fmt.Errorf("line %q: want a header", line)
 		}
-		h.header.Add(key, value)
+		act.header.Add(key, value)
 	}
-	return h, body, nil
+	return act, nil
 }

@@ -52,6 +52,7 @@ import (
 
 	"golang.org/x/tools/txtar"
 
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
@@ -116,7 +117,7 @@ func read(t testing.TB, path string, update bool) *Script {
 		}
 		s.running.Wait()
 		if <-played && update {
-			s.rewrite()
+			check.NoError(t, os.WriteFile(s.path, txtar.Format(s.archive), 0o644))
 		}
 	})
 	return s
@@ -127,22 +128,22 @@ func namesToken(section txtar.File) bool {
 	return !strings.HasPrefix(section.Name, "server") && bytes.Contains(section.Data, []byte(`"progressToken"`))
 }
 
-func (s *Script) rewrite() {
-	if err := os.WriteFile(s.path, txtar.Format(s.archive), 0o644); err != nil {
-		s.t.Error(err)
-	}
-}
-
 func (s *Script) play() bool {
 	for i := range s.archive.Files {
 		section := &s.archive.Files[i]
 		if err := s.step(section); err != nil {
 			s.t.Errorf("%s: section %d (%s): %v", s.path, i+1, section.Name, err)
-			s.abandon()
+			if s.conn != nil {
+				_ = s.conn.Close()
+			}
+			s.drain(true)
 			return false
 		}
 	}
-	s.reportExtra()
+	for _, a := range s.pending {
+		s.unexpected(a)
+	}
+	s.drain(false)
 	return true
 }
 

@@ -106,14 +106,15 @@ func (s *Script) next(wanted func(*arrival) bool) (*arrival, error) {
 	}
 }
 
-func (s *Script) reportExtra() {
-	for _, a := range s.pending {
-		s.unexpected(a)
-	}
+// drain takes what arrives until the end of the test. It reports messages, or closes connections after a failure.
+func (s *Script) drain(failed bool) {
 	for {
 		select {
 		case a := <-s.arrivals:
-			if a.err == nil {
+			switch {
+			case failed && a.dialed:
+				_ = a.conn.Close()
+			case !failed && a.err == nil:
 				s.unexpected(a)
 			}
 		case <-s.stop:
@@ -128,22 +129,6 @@ func (s *Script) unexpected(a *arrival) {
 		what = describe(a.request, a.body)
 	}
 	s.t.Errorf("%s: the client sent more than the script has:\n%s", s.path, what)
-}
-
-func (s *Script) abandon() {
-	if s.conn != nil {
-		_ = s.conn.Close()
-	}
-	for {
-		select {
-		case a := <-s.arrivals:
-			if a.dialed {
-				_ = a.conn.Close()
-			}
-		case <-s.stop:
-			return
-		}
-	}
 }
 
 // send brings a message to the client. Over HTTP a response goes into its exchange and ends it, and
@@ -181,7 +166,7 @@ func (s *Script) frame(a *arrival, message []byte, last bool) action {
 		act.body = fmt.Appendf(nil, "data: %s\n\n", message)
 	}
 	if !a.begun {
-		act.head = &head{status: http.StatusOK, header: http.Header{"Content-Type": {media}}}
+		act.status, act.header = http.StatusOK, http.Header{"Content-Type": {media}}
 	}
 	a.begun = true
 	return act
