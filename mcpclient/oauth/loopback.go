@@ -58,7 +58,7 @@ func (l *loopback) Receive(ctx context.Context, previous string, authorize func(
 		ErrorLog: log.New(io.Discard, "", 0),
 	}
 	r.done.Go(func() { _ = r.server.Serve(listener) })
-	defer func() { _ = r.close() }()
+	defer r.close()
 	authorizationURL, err := authorize(r.uri)
 	if err != nil {
 		return nil, err
@@ -171,15 +171,13 @@ func (r *loopbackReception) acceptAnswer(answer url.Values) bool {
 }
 
 // close stops listening. It waits for at most a second until the page has been sent.
-func (r *loopbackReception) close() error {
+func (r *loopbackReception) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	err := r.server.Shutdown(ctx)
-	if err != nil {
-		err = r.server.Close()
+	if r.server.Shutdown(ctx) != nil {
+		_ = r.server.Close()
 	}
 	r.done.Wait()
-	return err
 }
 
 // OpenBrowser opens a URL, https or on this machine, in the person's browser. It runs the system's
