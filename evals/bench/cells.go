@@ -55,7 +55,6 @@ var workloads = []workload{
 	{name: "alive", memory: aliveMemory},
 }
 
-// cells returns all cells.
 func cells() (all []cell) {
 	for _, transport := range []string{"pipe", "stdio", "json", "sse"} {
 		for i := range workloads {

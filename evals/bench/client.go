@@ -30,13 +30,11 @@ type endpoint struct {
 	httpClient *http.Client // nil for the client's own default
 }
 
-// client is one of the compared clients.
 type client struct {
 	name string
 	dial func(context.Context, endpoint) (session, error)
 }
 
-// clients are all compared clients.
 var clients = []client{
 	{baseline, dialFloor},
 	{oursName, dialOurs},
@@ -52,7 +50,6 @@ const (
 	mcpGoName = "mcp-go"
 )
 
-// session is a connected client.
 type session interface {
 	// call calls a tool and returns the text of its result.
 	call(ctx context.Context, tool string) (string, error)

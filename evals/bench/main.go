@@ -64,7 +64,6 @@ func main() {
 	rig.Main("bench", bench)
 }
 
-// bench is the program.
 func bench(ctx context.Context, args []string, out io.Writer) (err error) {
 	c, err := startChild()
 	if err != nil {
@@ -87,7 +86,6 @@ const (
 	copies       rig.Figure = "copies"     // copies of a result that are alive
 )
 
-// comparison returns the comparison of all clients in all cells.
 func comparison(l *lab) *rig.Comparison {
 	c := &rig.Comparison{
 		Name:    "bench",

@@ -12,7 +12,6 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// goSDK is a session of the official Go SDK.
 type goSDK struct{ *sdk.ClientSession }
 
 func dialGoSDK(ctx context.Context, e endpoint) (session, error) {
@@ -62,7 +61,6 @@ func (s goSDK) list(ctx context.Context) (int, error) {
 
 func (s goSDK) close() error { return s.Close() }
 
-// mcpGo is a session of mark3labs/mcp-go.
 type mcpGo struct{ *mcpgo.Client }
 
 func dialMCPGo(ctx context.Context, e endpoint) (_ session, err error) {

@@ -34,7 +34,6 @@ func (c cell) String() string {
 	return fmt.Sprintf("%s/%d", c.kind, c.calls)
 }
 
-// cells returns all cells.
 func cells() (all []cell) {
 	for _, k := range []kind{native, static} {
 		for _, calls := range []int{1, 8, 64} {
@@ -75,7 +74,6 @@ const (
 	langchaingoName = "langchaingo"
 )
 
-// frameworks are all compared frameworks.
 var frameworks = []framework{
 	{oursName, everywhere, func(ctx context.Context, s *subject) (loop, error) { return openOurs(ctx, s, s.history, nil) }},
 	{storedName, withoutHistory, func(ctx context.Context, s *subject) (loop, error) { return openOurs(ctx, s, 0, record.NewMemory()) }},

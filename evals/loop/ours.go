@@ -13,7 +13,6 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// ours is this module's agent.
 type ours struct {
 	agent *agent.Agent
 	store record.Store     // may be nil
@@ -82,7 +81,6 @@ func (o *ours) close() error {
 	return o.tools.Close()
 }
 
-// ourModel is a [model.Model] that replies by the script.
 type ourModel struct{ *script }
 
 func (ourModel) Info() model.Info { return model.Info{NoStreaming: true} }
@@ -106,7 +104,6 @@ func ourCall(id string) run.Part {
 	return run.Part{Type: run.PartCall, ID: id, Name: toolName, Arguments: arguments}
 }
 
-// ourHistory returns a history in our agent's type.
 func ourHistory(n int) []run.Message {
 	return history(n, run.Text(run.RoleUser, historyText), run.Text(run.RoleAssistant, historyText), func(id string) (call, result run.Message) {
 		return run.Message{Role: run.RoleAssistant, Parts: []run.Part{ourCall(id)}},

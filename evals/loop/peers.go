@@ -22,7 +22,6 @@ import (
 	"github.com/tmc/langchaingo/tools"
 )
 
-// eino is a ChatModelAgent of Eino's ADK.
 type eino struct {
 	runner *adk.Runner
 	client *mcpgo.Client // nil if the tool is native
@@ -101,14 +100,12 @@ func (e *eino) close() error {
 	return e.client.Close()
 }
 
-// einoHistory returns a history in Eino's type.
 func einoHistory(n int) []*schema.Message {
 	return history(n, schema.UserMessage(historyText), schema.AssistantMessage(historyText, nil), func(id string) (call, result *schema.Message) {
 		return schema.AssistantMessage("", []schema.ToolCall{einoCall(id)}), schema.ToolMessage(toolResult, id, schema.WithToolName(toolName))
 	})
 }
 
-// einoModel is a model of Eino that replies by the script.
 type einoModel struct{ *script }
 
 func (m einoModel) Generate(context.Context, []*schema.Message, ...model.Option) (*schema.Message, error) {
@@ -135,7 +132,6 @@ func (m einoModel) Stream(ctx context.Context, messages []*schema.Message, optio
 	return schema.StreamReaderFromArray([]*schema.Message{message}), nil
 }
 
-// langchainGo is langchaingo's executor with its agent for functions.
 type langchainGo struct{ *agents.Executor }
 
 func openLangchainGo(_ context.Context, s *subject) (loop, error) {
@@ -157,7 +153,6 @@ func (lcTool) Description() string { return toolPurpose }
 
 func (t lcTool) Call(context.Context, string) (string, error) { return t.tool(), nil }
 
-// lcModel is a model of langchaingo that replies by the script.
 type lcModel struct{ *script }
 
 func (m lcModel) GenerateContent(context.Context, []llms.MessageContent, ...llms.CallOption) (*llms.ContentResponse, error) {

@@ -128,7 +128,6 @@ func readCatalog(file string) (*adapter.Catalog, error) {
 
 func nothing(context.Context, json.RawMessage) (*mcp.CallToolResult, error) { return nil, nil }
 
-// read decodes the JSON of a file.
 func read(file string, to any) error {
 	data, err := os.ReadFile(file)
 	if err == nil {

@@ -41,7 +41,6 @@ func userTexts(messages []openai.ChatCompletionMessage) []string {
 	return out
 }
 
-// result is the text that a tool has returned.
 type result struct{ tool, text string }
 
 // toolResults returns the tool results at the end of the conversation, or, if no tools can be called, before a text that

@@ -14,7 +14,6 @@ import (
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
 
-// reply is the model's reply: text, or tool calls.
 type reply struct {
 	text  string
 	calls []openai.ToolCall
@@ -58,7 +57,6 @@ var direct = regexp.MustCompile(`(?is)^\s*call\s+([\w.-]+)\s*(\{.*\})?\s*$`)
 // earlier asks for the question before.
 var earlier = regexp.MustCompile(`(?i)\bwhat (?:did i|was my)\b.*\b(?:ask|say|question|before)`)
 
-// answer returns the model's reply to a request.
 func answer(req *openai.ChatCompletionRequest) reply {
 	names := toolNames(req)
 	if results := toolResults(req.Messages, len(names) > 0); len(results) > 0 {

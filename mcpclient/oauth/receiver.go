@@ -35,7 +35,6 @@ func SignInPage(url string) Receiver { return signInPage(url) }
 // signInPage is the [Receiver] of SignInPage: the URL of the page.
 type signInPage string
 
-// Receive implements [Receiver].
 func (p signInPage) Receive(context.Context, string, func(string) (string, error)) (url.Values, error) {
 	return nil, &mcp.SignInError{URL: string(p)}
 }

@@ -127,7 +127,6 @@ func (s Spec) ForTrial(task *suite.Task, t *tape.Tape) (agent.Model, error) {
 // live is a model whose errors match [ErrInfra]. It has retried before it returns one.
 type live struct{ agent.Model }
 
-// Generate implements [agent.Model].
 func (l live) Generate(ctx context.Context, r *llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
 		for d, err := range l.Model.Generate(ctx, r) {
@@ -145,10 +144,8 @@ func (l live) Generate(ctx context.Context, r *llm.Request) iter.Seq2[llm.Delta,
 // any agent can continue a run.
 type script struct{ steps []suite.Step }
 
-// Info implements [agent.Model].
 func (s *script) Info() llm.Info { return llm.Info{NoStreaming: true} }
 
-// Generate implements [agent.Model].
 func (s *script) Generate(_ context.Context, r *llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
 		reply, err := s.next(r.Messages)
@@ -156,7 +153,6 @@ func (s *script) Generate(_ context.Context, r *llm.Request) iter.Seq2[llm.Delta
 	}
 }
 
-// next returns the reply to a history.
 func (s *script) next(history []run.Message) (*llm.Response, error) {
 	at, seen := position(history)
 	if at >= len(s.steps) {
@@ -187,7 +183,6 @@ func position(history []run.Message) (replies int, seen string) {
 	return replies, since.String()
 }
 
-// reply returns the reply of a step.
 func reply(at int, step suite.Step) *llm.Response {
 	r := &llm.Response{Message: run.Message{Role: run.RoleAssistant}, Finish: llm.FinishStop}
 	if step.Say != "" {

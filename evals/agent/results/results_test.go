@@ -60,13 +60,10 @@ func TestAgain(t *testing.T) {
 // A line that was written in part leaves nothing before the next one.
 func TestPartOfALine(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "r.jsonl")
-	f, err := Open(name)
-	check.Must(t, err)
+	f := check.Value(Open(name))(t)
 	check.Must(t, f.Add(line("a", 0, Pass)))
-	_, err = f.f.Seek(0, io.SeekEnd)
-	check.Must(t, err)
-	_, err = f.f.Write([]byte(lineStart)) // as on a full disk
-	check.Must(t, err)
+	check.Value(f.f.Seek(0, io.SeekEnd))(t)
+	check.Value(f.f.Write([]byte(lineStart)))(t) // as on a full disk
 	check.Must(t, f.Add(line("b", 0, Pass)))
 	f.Close()
 	f = check.Value(Open(name))(t)
@@ -113,8 +110,7 @@ func TestFile(t *testing.T) {
 func TestTwoPrograms(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "r.jsonl")
 	f := check.Value(Open(name))(t)
-	_, err := Open(name)
-	check.That(t, err != nil && strings.Contains(err.Error(), "another program writes its results there"), "got %v", err)
+	check.Text(t, check.Err(Open(name)), "another program writes its results there")
 	check.Must(t, f.Close())
 	check.Must(t, check.Value(Open(name))(t).Close())
 }

@@ -79,7 +79,6 @@ func Summarize(lines []*Line) (*Summary, error) {
 	return s, nil
 }
 
-// add counts a line.
 func (s *Summary) add(l *Line) {
 	if s.tasks[l.Task] == nil {
 		s.tasks[l.Task] = &Tally{}

@@ -50,7 +50,6 @@ func (t *Tape) RecordModel(m agent.Model) agent.Model {
 // PlayModel returns a model that plays recorded replies.
 func (t *Tape) PlayModel(i Info) agent.Model { return &tapedModel{t, i, nil} }
 
-// Info implements [agent.Model].
 func (m *tapedModel) Info() llm.Info {
 	i := m.info
 	return llm.Info{
@@ -64,7 +63,6 @@ func (m *tapedModel) Info() llm.Info {
 	}
 }
 
-// Generate implements [agent.Model].
 func (m *tapedModel) Generate(ctx context.Context, r *llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
 		reply, err := m.reply(ctx, r)

@@ -16,7 +16,6 @@ import (
 // dialer is a transport that is a function.
 type dialer func(context.Context) (transport.Conn, error)
 
-// Dial implements [mcpclient.Transport].
 func (d dialer) Dial(ctx context.Context) (transport.Conn, error) { return d(ctx) }
 
 // nextConnection returns the number of another connection to a server, from 1.
@@ -51,7 +50,6 @@ type recordingConn struct {
 // Unwrap lets the client find the connection's optional methods.
 func (c *recordingConn) Unwrap() transport.Conn { return c.Conn }
 
-// Send implements [transport.Conn].
 func (c *recordingConn) Send(ctx context.Context, message []byte) error {
 	if err := c.record(&Message{Sent: true, Body: message}); err != nil {
 		return err
@@ -59,7 +57,6 @@ func (c *recordingConn) Send(ctx context.Context, message []byte) error {
 	return c.Conn.Send(ctx, message)
 }
 
-// Recv implements [transport.Conn].
 func (c *recordingConn) Recv() ([]byte, error) {
 	message, err := c.Conn.Recv()
 	_, continues := errors.AsType[*transport.MessageError](err)
@@ -77,13 +74,11 @@ func (c *recordingConn) Recv() ([]byte, error) {
 	return message, nil
 }
 
-// record records a message, or the end.
 func (c *recordingConn) record(m *Message) error {
 	m.Server, m.Connection = c.server, c.number
 	return c.tape.Keep(Line{Message: m})
 }
 
-// Close implements [transport.Conn].
 func (c *recordingConn) Close() error {
 	c.closed.Store(true)
 	return c.Conn.Close()
@@ -127,7 +122,6 @@ type playingConn struct {
 	closed  bool
 }
 
-// Send implements [transport.Conn].
 func (c *playingConn) Send(_ context.Context, message []byte) error {
 	c.tape.mu.Lock()
 	defer c.tape.mu.Unlock()
@@ -161,7 +155,6 @@ func (c *playingConn) Send(_ context.Context, message []byte) error {
 	return c.tape.missErrorLocked(c.name+", "+e.Method, similar, asked)
 }
 
-// Recv implements [transport.Conn].
 func (c *playingConn) Recv() ([]byte, error) {
 	c.tape.mu.Lock()
 	defer c.tape.mu.Unlock()
@@ -232,7 +225,6 @@ func (c *playingConn) replace(object map[string]any, name string) {
 	}
 }
 
-// Close implements [transport.Conn].
 func (c *playingConn) Close() error {
 	c.tape.mu.Lock()
 	defer c.tape.mu.Unlock()

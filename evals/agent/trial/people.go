@@ -13,7 +13,6 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// people has the people of the task answer.
 func (p *player) people() agent.Person {
 	people := &p.Task.People
 	person := agent.Person{Reply: func(_ context.Context, q *run.Question) (run.Reply, error) {
@@ -70,7 +69,6 @@ func answer(p *suite.People, q *run.Question) (run.Reply, error) {
 	return q.Decline(), nil
 }
 
-// sample answers a server's sampling request.
 func (p *player) sample(_ context.Context, q *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 	asked, err := json.Marshal(q.Messages)
 	if err != nil {

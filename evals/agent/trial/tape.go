@@ -13,7 +13,6 @@ import (
 // secretNames matches the names of variables with secrets.
 var secretNames = regexp.MustCompile(`(?i)key|token|secret|passw|credential|auth`)
 
-// filter returns the filter for secrets in what the trial stores.
 func (p *player) filter() *tape.Filter {
 	known := []string{p.Model.Endpoint.Key}
 	for _, s := range p.Suite.Servers {
@@ -83,7 +82,6 @@ func (p *player) inProcess(file string) bool {
 	return s != nil && s.InProcess != ""
 }
 
-// removeSecrets removes secrets from a line.
 func removeSecrets(l *results.Line, f *tape.Filter) {
 	l.Reason = f.Text(l.Reason)
 	for i := range l.Scores {

@@ -24,7 +24,6 @@ type faultyServer struct {
 	calls map[string]int // begun so far, by tool
 }
 
-// add offers a tool with a schema.
 func (f *faultyServer) add(t tool, schema string) {
 	f.server.AddTool(&sdk.Tool{
 		Name: t.name, Description: t.about, InputSchema: json.RawMessage(schema),
@@ -127,7 +126,6 @@ func (f *faultyServer) record(t tool, r *sdk.CallToolRequest, ran, failed bool) 
 	})
 }
 
-// textResult returns a result of one text.
 func textResult(text string, failed bool) *sdk.CallToolResult {
 	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}, IsError: failed}
 }

@@ -138,13 +138,11 @@ type asker func(*sdk.CallToolRequest) (*sdk.CallToolResult, error)
 // call holds the arguments of a call of a tool.
 type call struct{ args map[string]any }
 
-// text returns a string argument of the call.
 func (c *call) text(name string) string {
 	s, _ := c.args[name].(string)
 	return s
 }
 
-// number returns a numeric argument of the call.
 func (c *call) number(name string) float64 {
 	n, _ := c.args[name].(float64)
 	return n

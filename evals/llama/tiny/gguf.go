@@ -36,7 +36,6 @@ type file struct {
 	tensors []tensor
 }
 
-// set adds a value to the metadata.
 func (f *file) set(name string, value any) {
 	f.values++
 	putString(&f.head, name)
@@ -76,7 +75,6 @@ func (f *file) add(name string, columns, rows int, element func(row, column int)
 	f.tensors = append(f.tensors, t)
 }
 
-// bytes returns the content of the file.
 func (f *file) bytes() []byte {
 	var out bytes.Buffer
 	out.WriteString("GGUF")

@@ -189,7 +189,6 @@ func scoreByte(b byte) float32 {
 	return invisibleScore
 }
 
-// writeMetadata writes the metadata of the file.
 func (t *table) writeMetadata(f *file) {
 	texts := make([]string, len(t.texts))
 	for i, text := range t.texts {

@@ -115,7 +115,6 @@ func (u Usage) Price() float64 {
 	return float64(u.Input) + 1.25*float64(u.Written) + 0.1*float64(u.Read)
 }
 
-// stream writes the events of a reply.
 func (h *Claude) stream(w http.ResponseWriter, r *ClaudeRequest, blocks []Block) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	u := r.Usage

@@ -63,7 +63,6 @@ func (t *Tool) UnmarshalJSON(data []byte) error {
 	return errors.Join(json.Unmarshal(data, (*plain)(t)), json.Unmarshal(data, &t.Raw))
 }
 
-// thinks reports whether the request asks for thinking.
 func (r *ClaudeRequest) thinks() bool {
 	kind, _ := r.Thinking["type"].(string)
 	return kind != "" && kind != "disabled"

@@ -165,7 +165,6 @@ type eventLog struct {
 	lines rate
 }
 
-// warn logs a violation of the protocol.
 func (l *eventLog) warn(what string, args ...any) {
 	l.log(slog.LevelWarn, what, append([]any{"peer", "view"}, args...)...)
 }

@@ -146,7 +146,6 @@ func (r *requests) admit(m jsonrpc.Message, method method) (_ context.Context, f
 	}, nil
 }
 
-// reject answers a request that is not served.
 func (r *requests) reject(m jsonrpc.Message, err error) {
 	r.log.log(slog.LevelInfo, "a request of a view is refused", "method", excerpt.Cut(m.Method), "error", err)
 	r.out.send(jsonrpc.AppendError(nil, m.ID, r.encodeError(err)))
@@ -171,7 +170,6 @@ func (r *requests) answer(id json.RawMessage, method string, result any, err err
 	r.out.send(jsonrpc.AppendError(nil, id, r.encodeError(err)))
 }
 
-// cancel ends a request that the view has cancelled.
 func (r *requests) cancel(id json.RawMessage) {
 	r.mu.Lock()
 	cancel := r.serving[string(id)]

@@ -31,7 +31,6 @@ type Session struct {
 	asked jsonrpc.Calls // the only request of the session: that the view end
 }
 
-// errClosed is the error of a session that was closed.
 var errClosed = errors.New("host: the session with the view is closed")
 
 // Open begins a session over a connection to a view. Implement [transport.Conn] over what connects the
