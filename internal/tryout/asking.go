@@ -3,6 +3,7 @@
 package tryout
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -98,10 +99,7 @@ func (b booking) form() json.RawMessage {
 }
 
 func bookTable(_ context.Context, req *sdk.CallToolRequest, in booking) (*sdk.CallToolResult, any, error) {
-	name := strings.TrimSpace(in.Restaurant)
-	if name == "" {
-		name = "Chez Démo"
-	}
+	name := cmp.Or(strings.TrimSpace(in.Restaurant), "Chez Démo")
 	if in.People != 0 {
 		if err := checkParty(float64(in.People)); err != nil {
 			return nil, nil, err

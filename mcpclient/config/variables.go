@@ -144,12 +144,8 @@ func (s *settings) envFile() (env []string) {
 }
 
 func unquote(s string) string {
-	for _, quote := range []string{`"`, "'"} {
-		inner, opened := strings.CutPrefix(s, quote)
-		inner, closed := strings.CutSuffix(inner, quote)
-		if opened && closed {
-			return inner
-		}
+	if n := len(s); n >= 2 && (s[0] == '"' || s[0] == '\'') && s[n-1] == s[0] {
+		return s[1 : n-1]
 	}
 	return s
 }

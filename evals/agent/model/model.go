@@ -189,12 +189,8 @@ func reply(at int, step suite.Step) *llm.Response {
 		r.Message = run.Text(run.RoleAssistant, step.Say)
 	}
 	for i, c := range step.Calls {
-		args := string(c.Args)
-		if args == "" {
-			args = "{}"
-		}
-		r.Finish = llm.FinishCalls
-		r.Message.Parts = append(r.Message.Parts, run.Part{Type: run.PartCall, ID: fmt.Sprintf("c%d_%d", at, i), Name: c.Tool, Arguments: args})
+		call := run.Part{Type: run.PartCall, ID: fmt.Sprintf("c%d_%d", at, i), Name: c.Tool, Arguments: cmp.Or(string(c.Args), "{}")}
+		r.Finish, r.Message.Parts = llm.FinishCalls, append(r.Message.Parts, call)
 	}
 	return r
 }

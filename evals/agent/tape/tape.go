@@ -176,16 +176,10 @@ func difference(recorded, asked json.RawMessage) string {
 	if json.Indent(&a, recorded, "", " ") != nil || json.Indent(&b, asked, "", " ") != nil {
 		return "the request differs"
 	}
-	xs, ys := strings.Split(a.String(), "\n"), strings.Split(b.String(), "\n")
-	for i := range max(len(xs), len(ys)) {
-		x, y := "nothing", "nothing"
-		if i < len(xs) {
-			x = strings.TrimSpace(xs[i])
-		}
-		if i < len(ys) {
-			y = strings.TrimSpace(ys[i])
-		}
-		if x != y {
+	const end = "\nnothing"
+	xs, ys := strings.Split(a.String()+end, "\n"), strings.Split(b.String()+end, "\n")
+	for i := range min(len(xs), len(ys)) {
+		if x, y := strings.TrimSpace(xs[i]), strings.TrimSpace(ys[i]); x != y {
 			return fmt.Sprintf("line %d of the request: recorded %.300s, asked %.300s", i+1, x, y)
 		}
 	}

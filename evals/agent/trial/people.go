@@ -33,13 +33,9 @@ func (p *player) people() agent.Person {
 // decide returns the decision of a task's people on a call of a tool.
 func decide(p *suite.People, tool string) approval.Decision {
 	for _, a := range p.Approve {
-		switch ok, _ := path.Match(a.Tool, tool); {
-		case !ok:
-			continue
-		case !a.Allow:
-			return approval.Decision{Reason: a.Reason}
+		if ok, _ := path.Match(a.Tool, tool); ok {
+			return approval.Decision{Allow: a.Allow, Reason: a.Reason, Arguments: a.Arguments}
 		}
-		return approval.Decision{Allow: true, Arguments: a.Arguments}
 	}
 	return approval.Decision{Reason: "the person says nothing"}
 }

@@ -147,12 +147,8 @@ func Size(bytes float64) string {
 // Count writes a whole number with a comma between thousands.
 func Count(v float64) string {
 	digits := fmt.Sprintf("%.0f", v)
-	var b strings.Builder
-	for i, d := range digits {
-		if i > 0 && (len(digits)-i)%3 == 0 {
-			b.WriteByte(',')
-		}
-		b.WriteRune(d)
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
 	}
-	return b.String()
+	return digits
 }

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"maps"
 	"net/url"
 	"slices"
@@ -86,11 +87,11 @@ var otherFeatures = []string{
 func permissionsPolicy(granted []string) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(features)) {
+		allowed := "=()"
 		if slices.Contains(granted, name) {
-			parts = append(parts, features[name]+"=*")
-		} else {
-			parts = append(parts, features[name]+"=()")
+			allowed = "=*"
 		}
+		parts = append(parts, features[name]+allowed)
 	}
 	for _, name := range otherFeatures {
 		parts = append(parts, name+"=()")
@@ -158,11 +159,5 @@ func covers(a, b string) bool {
 
 // portOf returns the port of a source, even if it is the scheme's.
 func portOf(u *url.URL) string {
-	switch {
-	case u.Port() != "":
-		return u.Port()
-	case u.Scheme == "http", u.Scheme == "ws":
-		return "80"
-	}
-	return "443"
+	return cmp.Or(u.Port(), map[string]string{"http": "80", "ws": "80"}[u.Scheme], "443")
 }
