@@ -78,8 +78,7 @@ func (r *floorRequest) appendTo(b []byte, id int64) []byte {
 	return append(b, `}}`...)
 }
 
-// exchanger carries one request to the responder and brings the response back; a
-// notification has none.
+// exchanger carries one request to the responder and brings the response back; a notification has none.
 type exchanger interface {
 	exchange(context.Context, floorRequest) (*floorMessage, error)
 	notify(context.Context, floorRequest) error

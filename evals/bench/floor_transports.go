@@ -165,8 +165,7 @@ func (f *floorStream) close() error {
 	return errors.Join(f.writer.Close(), f.wait())
 }
 
-// floorHTTP is the floor over net/http: a POST for each request. It reads the
-// whole response and then decodes it.
+// floorHTTP is the floor over net/http: a POST for each request. It reads the whole response and then decodes it.
 type floorHTTP struct {
 	url  string
 	http *http.Client

@@ -93,8 +93,7 @@ func settle() holding {
 	return left
 }
 
-// idleMemory measures sessions after one call each. The responders have answered
-// before, so that they do not count.
+// idleMemory measures sessions after one call each. The responders have answered before, so that they do not count.
 func idleMemory(ctx context.Context, s *subject) (_ rig.Sample, err error) {
 	n := s.lab.sessions
 	if overHTTP(s.cell.transport) {

@@ -26,8 +26,7 @@ const (
 	pageCount = 20
 )
 
-// text returns prose of a length in bytes: lines of about 80, some with quotes and
-// some with a letter beyond ASCII.
+// text returns prose of a length in bytes: lines of about 80, some with quotes and some with a letter beyond ASCII.
 func text(length int) string {
 	var b strings.Builder
 	for i := 0; b.Len() < length; i++ {
@@ -59,8 +58,7 @@ func tool(i int) json.RawMessage {
 	return b.Bytes()
 }
 
-// answers holds the results of one era in wire form: from the comma behind the id
-// to the newline behind the message.
+// answers holds the results of one era in wire form: from the comma behind the id to the newline behind the message.
 type answers struct {
 	initialize []byte
 	discover   []byte

@@ -119,8 +119,7 @@ func respondOverHTTP(in io.Reader, out io.Writer) error {
 	return err
 }
 
-// httpResponder answers at /json/ and /sse/ with the revision behind it, and at
-// /opened with the number of connections.
+// httpResponder answers at /json/ and /sse/ with the revision behind it, and at /opened with the number of connections.
 func httpResponder(opened *atomic.Int64) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /opened", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, opened.Load()) })

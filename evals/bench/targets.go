@@ -21,12 +21,11 @@ var targets = []rig.Target{
 	rig.Bound(`^(pipe|stdio)/small/`, "allocations", ours(rig.Allocs), 18, rig.Count),
 	rig.Bound(`^(pipe|stdio)/(64|512)/`, "cpu ratio", cpuShare, 1.4, rig.Ratio),
 
-	// The floor's context never ends, so net/http starts nothing that watches it. With
-	// context.WithTimeout, as a call of ours has it, the floor would take 0.05 more CPU time and 6 more
-	// allocations. Our exchange has a context of its own below the call's: it also ends with the
-	// connection, and outlives the call while the rest of an event stream is read. This takes 0.05 to
-	// 0.1 and 9 allocations. A goroutine with a timer reads that rest, because a server may never end
-	// it; the floor reads to the end.
+	// The floor's context never ends, so net/http starts nothing that watches it. With context.WithTimeout, as a call
+	// of ours has it, the floor would take 0.05 more CPU time and 6 more allocations. Our exchange has a context of its
+	// own below the call's: it also ends with the connection, and outlives the call while the rest of an event stream
+	// is read. This takes 0.05 to 0.1 and 9 allocations. A goroutine with a timer reads that rest, because a server may
+	// never end it; the floor reads to the end.
 	rig.Bound(`^(json|sse)/small/`, "cpu ratio", cpuShare, 1.2, rig.Ratio),
 	rig.Bound(`^(json|sse)(-default)?/(64|512)/`, "cpu ratio", cpuShare, 1.3, rig.Ratio),
 	rig.Bound(`-default/`, "new connections a call", ours(connections), 0.005, rig.Ratio),
@@ -99,9 +98,8 @@ func cpuSpread(c *rig.Cell, peer string) float64 {
 	return math.Hypot(spread(oursName), spread(peer))
 }
 
-// sessionParts is the size of the parts that only our session has over HTTP. mcp-go's session is
-// 1.5 KiB, about what ours has for the connection (1.0) and what it knows of the server (0.4). By a
-// heap profile, ours also has, in KiB:
+// sessionParts is the size of the parts that only our session has over HTTP. mcp-go's session is 1.5 KiB, about what
+// ours has for the connection (1.0) and what it knows of the server (0.4). By a heap profile, ours also has, in KiB:
 //
 //	1.5  the client: options with their limits, tables of tools, tasks and subscriptions, the cache
 //	0.6  goroutines: the contexts, groups and queues of the lifecycle

@@ -4,11 +4,10 @@
 //	go run ./evals/chaos -runs 50 -kills 500 -store sqlite
 //	go run ./evals/chaos -runs 50 -kills 500 -store postgres
 //
-// Runs of several turns with four parallel tool calls each are driven by one worker process,
-// which is killed (SIGKILL) at random moments and started again. The tools belong to three
-// servers in the first process, which count effects: one recognizes a call by its key, one runs
-// calls as tasks, and one does neither. At the end each call of each run is compared with its
-// effects, see [witness.Counts]. Calls of the server with keys are never in doubt.
+// Runs of several turns with four parallel tool calls each are driven by one worker process, which is killed (SIGKILL)
+// at random moments and started again. The tools belong to three servers in the first process, which count effects: one
+// recognizes a call by its key, one runs calls as tasks, and one does neither. At the end each call of each run is
+// compared with its effects, see [witness.Counts]. Calls of the server with keys are never in doubt.
 //
 // With -fault the worker is not killed. Instead its store fails once: the disk of SQLite is full for a
 // second, or the Postgres server is down for five. Then no call may be in doubt.

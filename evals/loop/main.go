@@ -126,11 +126,10 @@ func (s *subject) measure(ctx context.Context, n int, m *rig.Meter) error {
 // Functions that end within microseconds have one goroutine, as moving calls and their data between
 // two processors takes 15 µs for eight, and 60 µs for 64.
 //
-// With 64 it is missed: ours takes 0.6 to 0.75 of what eino takes, and 0.93 to 1.12 of what
-// langchaingo takes, which keeps no records and passes text to its tools one after the other. Of
-// 167 µs, 45 are in the adapter (13 read the arguments), 28 record outcomes, 25 find and check
-// tools and decide, 15 propose calls and make their keys, 14 ask the model and count tokens, 8
-// record intents, and 20 are the collector's.
+// With 64 it is missed: ours takes 0.6 to 0.75 of what eino takes, and 0.93 to 1.12 of what langchaingo takes, which
+// keeps no records and passes text to its tools one after the other. Of 167 µs, 45 are in the adapter (13 read the
+// arguments), 28 record outcomes, 25 find and check tools and decide, 15 propose calls and make their keys, 14 ask the
+// model and count tokens, 8 record intents, and 20 are the collector's.
 const mostOfMany = 0.8
 
 // withMCP is the target for a tool of an MCP server.

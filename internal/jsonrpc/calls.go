@@ -40,9 +40,8 @@ type Response struct {
 	Error  json.RawMessage
 }
 
-// Start adds a call to the table and gives it an id, unique in this table. maxNotes bounds the
-// waiting notes of the call: beyond it the oldest is dropped, with 0 none is kept. After Close it
-// returns Close's error.
+// Start adds a call to the table and gives it an id, unique in this table. maxNotes bounds the waiting notes of the
+// call: beyond it the oldest is dropped, with 0 none is kept. After Close it returns Close's error.
 func (t *Calls) Start(c *Call, maxNotes int) error {
 	c.maxNotes = maxNotes
 	t.mu.Lock()
@@ -121,8 +120,7 @@ func (t *Calls) remove(id int64) (*Call, bool) {
 	return c, true
 }
 
-// Close fails all waiting calls, and every later Start, with err. After the first Close another one
-// changes nothing.
+// Close fails all waiting calls, and every later Start, with err. After the first Close another one changes nothing.
 func (t *Calls) Close(err error) {
 	t.mu.Lock()
 	if t.err == nil {

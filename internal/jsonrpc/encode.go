@@ -21,8 +21,7 @@ func Marshal(v any) ([]byte, error) {
 	return bytes.Clone(validUTF8(bytes.TrimSuffix(e.buf.Bytes(), []byte("\n")))), nil
 }
 
-// validUTF8 replaces invalid UTF-8 by U+FFFD. encoding/json does so in strings,
-// but not in raw messages.
+// validUTF8 replaces invalid UTF-8 by U+FFFD. encoding/json does so in strings, but not in raw messages.
 func validUTF8(text []byte) []byte {
 	if utf8.Valid(text) {
 		return text
@@ -52,8 +51,7 @@ func (e *encoder) release() {
 	}
 }
 
-// OneLine checks raw and returns it without line breaks or invalid UTF-8. It returns raw itself if
-// it has none.
+// OneLine checks raw and returns it without line breaks or invalid UTF-8. It returns raw itself if it has none.
 func OneLine(raw json.RawMessage) (json.RawMessage, error) {
 	if err := Check(raw); err != nil {
 		return nil, err

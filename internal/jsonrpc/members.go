@@ -22,8 +22,7 @@ func UnmarshalMember(d *Decoder, name string, into any) {
 	}
 }
 
-// MembersOf ranges over the names of an object that may be null or an empty list: see
-// [IsEmptyList].
+// MembersOf ranges over the names of an object that may be null or an empty list: see [IsEmptyList].
 func MembersOf(d *Decoder) iter.Seq[[]byte] {
 	return func(yield func(name []byte) bool) {
 		switch d.Kind() {
@@ -90,8 +89,7 @@ func BooleanMember(d *Decoder, name string) bool {
 	return b
 }
 
-// StringMember decodes the value raw of a member, a string that may be absent or null. Another
-// value fails d.
+// StringMember decodes the value raw of a member, a string that may be absent or null. Another value fails d.
 func StringMember(d *Decoder, name string, raw []byte) string {
 	s, ok := OptionalString(raw)
 	if !ok {

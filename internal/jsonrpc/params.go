@@ -72,10 +72,9 @@ func AppendMembers(b []byte, object []byte) []byte {
 	return append(append(b, inner...), ',')
 }
 
-// DecodeResult decodes a result, which is valid JSON. It copies the text into a *json.RawMessage, and
-// leaves the bounds to a [json.Unmarshaler]. For any other pointer, the result must be an object and
-// have no more elements than [LimitArrays] allows; structured content does not count. It decodes
-// nothing into nil.
+// DecodeResult decodes a result, which is valid JSON. It copies the text into a *json.RawMessage, and leaves the bounds
+// to a [json.Unmarshaler]. For any other pointer, the result must be an object and have no more elements than
+// [LimitArrays] allows; structured content does not count. It decodes nothing into nil.
 func DecodeResult(raw json.RawMessage, into any) error {
 	switch into := into.(type) {
 	case nil:

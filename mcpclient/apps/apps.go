@@ -50,10 +50,9 @@ const extension = "io.modelcontextprotocol/ui"
 // mimeType is the type of a view's document.
 const mimeType = "text/html;profile=mcp-app"
 
-// Declare returns options for a connection whose host shows views: they declare the extension,
-// in either era, in addition to what opts declares. Without it servers may leave out tools that
-// have views. opts may be nil, and is not modified. It is an error if
-// Options.Protocol.Capabilities, or its extensions, are not an object.
+// Declare returns options for a connection whose host shows views: they declare the extension, in either era, in
+// addition to what opts declares. Without it servers may leave out tools that have views. opts may be nil, and is not
+// modified. It is an error if Options.Protocol.Capabilities, or its extensions, are not an object.
 func Declare(opts *mcpclient.Options) (*mcpclient.Options, error) {
 	var out mcpclient.Options
 	if opts != nil {

@@ -15,9 +15,8 @@ import (
 // maxSources bounds a list of sources that a server declares.
 const maxSources = 64
 
-// CSP lists the origins that a view may access, as sources of a Content Security Policy. The zero
-// value allows none. The sources in a result of [Load] are normalized: origins with a scheme, in
-// lower case, and no keywords of a policy.
+// CSP lists the origins that a view may access, as sources of a Content Security Policy. The zero value allows none.
+// The sources in a result of [Load] are normalized: origins with a scheme, in lower case, and no keywords of a policy.
 type CSP struct {
 	ConnectDomains  []string `json:"connectDomains,omitempty"`  // requests and web sockets
 	ResourceDomains []string `json:"resourceDomains,omitempty"` // images, scripts, styles, fonts, media
@@ -41,8 +40,7 @@ func readCSP(object []byte) (csp CSP, refused []string) {
 	return csp, refused
 }
 
-// readSources returns the valid sources of a list, and describes those that it refused. sockets
-// accepts web sockets.
+// readSources returns the valid sources of a list, and describes those that it refused. sockets accepts web sockets.
 func readSources(raw []byte, sockets bool) (valid, refused []string) {
 	switch {
 	case len(raw) == 0 || string(raw) == "null":
@@ -66,10 +64,9 @@ func readSources(raw []byte, sockets bool) (valid, refused []string) {
 	return valid, refused
 }
 
-// IsPrivate reports whether a source, as in a result of [Load], may lead into the person's
-// network. That is so for addresses that are not on the public internet, names without a dot, and
-// names below .local, .internal and home.arpa. Hosts should warn, because a server there may trust
-// everyone who can reach it.
+// IsPrivate reports whether a source, as in a result of [Load], may lead into the person's network. That is so for
+// addresses that are not on the public internet, names without a dot, and names below .local, .internal and home.arpa.
+// Hosts should warn, because a server there may trust everyone who can reach it.
 func IsPrivate(origin string) bool {
 	u, err := url.Parse(origin)
 	if err != nil {

@@ -25,8 +25,7 @@ const (
 	maxListed = 1000
 )
 
-// View is the document of a view with the server's metadata. The server controls all of it:
-// show it only in a sandbox.
+// View is the document of a view with the server's metadata. The server controls all of it: show it only in a sandbox.
 type View struct {
 	URI  string
 	HTML []byte
@@ -92,11 +91,10 @@ func readResourceMeta(raw json.RawMessage) (meta ResourceMeta, found bool) {
 	return meta, true
 }
 
-// Load reads a view of a server by its URI, or takes it from the cache of the client
-// ([mcpclient.WithoutCache]). The metadata in the contents takes precedence over that in the list
-// of resources, which is requested only if the contents have none. The error matches
-// [mcp.ErrInvalidResult] if the contents are not a view: of type text/html;profile=mcp-app, in UTF-8, not empty,
-// and at most 16 MiB.
+// Load reads a view of a server by its URI, or takes it from the cache of the client ([mcpclient.WithoutCache]). The
+// metadata in the contents takes precedence over that in the list of resources, which is requested only if the contents
+// have none. The error matches [mcp.ErrInvalidResult] if the contents are not a view: of type
+// text/html;profile=mcp-app, in UTF-8, not empty, and at most 16 MiB.
 func Load(ctx context.Context, c *mcpclient.Client, uri string, opts ...mcpclient.CallOption) (*View, error) {
 	if err := checkURI(uri); err != nil {
 		return nil, fmt.Errorf("load view: %w", err)

@@ -1,8 +1,7 @@
 // Package config reads mcp.json files into transports.
 //
-// It reads the files of Claude Desktop, Claude Code, Cursor, Windsurf, Cline and
-// Gemini CLI, with servers under mcpServers, of VS Code, under servers or mcp.servers, and of Zed,
-// under context_servers:
+// It reads the files of Claude Desktop, Claude Code, Cursor, Windsurf, Cline and Gemini CLI, with servers under
+// mcpServers, of VS Code, under servers or mcp.servers, and of Zed, under context_servers:
 //
 //	{
 //	  "mcpServers": {
@@ -37,20 +36,17 @@
 //
 // # Mistakes
 //
-// A key that is neither known nor meant for another program is an error with
-// its file, line and key: a mistyped key must not silently start a server
-// without its settings. Errors show no values, as they may be secrets, but for the path of an
-// environment file.
+// A key that is neither known nor meant for another program is an error with its file, line and key: a mistyped key
+// must not silently start a server without its settings. Errors show no values, as they may be secrets, but for the
+// path of an environment file.
 //
-// A mistake in one server is in the Err of that [Server], and the others can be used. Load fails
-// if the list of servers is unknown: the file cannot be read, is not JSON, or has none of these
-// keys.
+// A mistake in one server is in the Err of that [Server], and the others can be used. Load fails if the list of servers
+// is unknown: the file cannot be read, is not JSON, or has none of these keys.
 //
 // # Limits
 //
-// A file has at most 1 MiB and nests at most 64 levels deep; an environment file has at most 1 MiB.
-// The first 100 inputs are read, each with at most 100 choices; others are ignored. A timeout is at
-// most 24 h.
+// A file has at most 1 MiB and nests at most 64 levels deep; an environment file has at most 1 MiB. The first 100
+// inputs are read, each with at most 100 choices; others are ignored. A timeout is at most 24 h.
 package config
 
 import (
@@ -75,21 +71,18 @@ const maxFile = 1 << 20
 type Server struct {
 	Name string
 
-	// Transport is a *mcpclient.Command or a *mcpclient.HTTP. The host may set fields that a
-	// file cannot have, such as a Stderr or a Client that signs in. It is nil for a disabled
-	// server. For a server with an Err, Dial returns that.
+	// Transport is a *mcpclient.Command or a *mcpclient.HTTP. The host may set fields that a file cannot have, such as
+	// a Stderr or a Client that signs in. It is nil for a disabled server. For a server with an Err, Dial returns that.
 	Transport transport.Transport
 
 	// Revision is the protocol revision to use, for mcpclient.Options or adapter.Server. ""
 	// means the newest that both sides speak.
 	Revision string
 
-	// Start is "lazy" for a server that is connected at its first call, for Start of
-	// adapter.Server; otherwise "".
+	// Start is "lazy" for a server that is connected at its first call, for Start of adapter.Server; otherwise "".
 	Start string
 
-	// Timeout is the longest silence of a call, for IdleTimeout of adapter.Server. 0 if the
-	// file does not set it.
+	// Timeout is the longest silence of a call, for IdleTimeout of adapter.Server. 0 if the file does not set it.
 	Timeout time.Duration
 
 	// Allow and Deny select tools, for the fields of adapter.Server with these names.
@@ -117,9 +110,8 @@ type Loader struct {
 	// Default: such a server cannot be used.
 	Input func(ctx context.Context, in *Input) (string, error)
 
-	// AllowFilters says that the program uses Allow and Deny of servers, and AllowSignIn that it
-	// uses their OAuth. Default: a server with such settings cannot be used, because it would be
-	// used without them.
+	// AllowFilters says that the program uses Allow and Deny of servers, and AllowSignIn that it uses their OAuth.
+	// Default: a server with such settings cannot be used, because it would be used without them.
 	AllowFilters, AllowSignIn bool
 
 	// Only names the servers to load. A missing one is an error. Default: all.
@@ -129,11 +121,10 @@ type Loader struct {
 	EnvFile func(path string) ([]byte, error)
 }
 
-// Load returns the servers of the file at path, in its order and each name once. It reads their
-// environment files, and expands the variables of this process. If the name of a program contains
-// spaces and there is no such program, its server has an Err, because the name is probably a command
-// with arguments. If the file was read but is not a list of servers, the error has the file and the
-// line; a mistake in one server is in its Err. ctx is for Input.
+// Load returns the servers of the file at path, in its order and each name once. It reads their environment files, and
+// expands the variables of this process. If the name of a program contains spaces and there is no such program, its
+// server has an Err, because the name is probably a command with arguments. If the file was read but is not a list of
+// servers, the error has the file and the line; a mistake in one server is in its Err. ctx is for Input.
 func (l *Loader) Load(ctx context.Context, path string) ([]Server, error) {
 	data, err := readBounded(path)
 	if err != nil {

@@ -156,8 +156,7 @@ func (n *node) isServer() bool {
 	})
 }
 
-// noServersError returns the error for a document without servers. It names one that stands at the
-// root.
+// noServersError returns the error for a document without servers. It names one that stands at the root.
 func (d *decoder) noServersError(root *node) error {
 	for _, m := range root.members {
 		if m.value.isServer() {

@@ -11,8 +11,7 @@ import (
 // maxInputs bounds the inputs of a file, and the choices of one.
 const maxInputs = 100
 
-// Input is a value that a person has to provide, as described in VS Code's files. The file's
-// author controls its texts.
+// Input is a value that a person has to provide, as described in VS Code's files. The file's author controls its texts.
 type Input struct {
 	ID          string
 	Description string

@@ -22,9 +22,8 @@ const (
 	kindNull   kind = "null"
 )
 
-// node is a JSON value with its line. encoding/json has no lines and drops duplicate keys, so
-// this package parses documents itself. It keeps duplicate members; the decoder refuses them if
-// the key has a meaning.
+// node is a JSON value with its line. encoding/json has no lines and drops duplicate keys, so this package parses
+// documents itself. It keeps duplicate members; the decoder refuses them if the key has a meaning.
 type node struct {
 	kind    kind
 	line    int

@@ -48,8 +48,7 @@ var serverKeys = keySet{
 // googleSignIn is the reason for keys of Gemini CLI that select a sign-in with Google's own credentials.
 const googleSignIn = "use \"oauth\", or \"headers\" with a variable"
 
-// types are the values of "type", including other programs' names: a local server is started, a
-// remote one is called.
+// types are the values of "type", including other programs' names: a local server is started, a remote one is called.
 var types = map[string]string{
 	"stdio": "stdio", "local": "stdio",
 	"http": "http", "streamable-http": "http", "streamableHttp": "http", "streamable_http": "http",
@@ -59,8 +58,7 @@ var types = map[string]string{
 // canonical returns the name that this package uses for a key.
 func (k *keySet) canonical(key string) string { return cmp.Or(k.aliases[key], key) }
 
-// checkKeys checks the members of an object, and stores those with known keys under their canonical
-// keys.
+// checkKeys checks the members of an object, and stores those with known keys under their canonical keys.
 func (s *settings) checkKeys(keys *keySet, members []member) {
 	for _, m := range members {
 		name, key := keys.canonical(m.key), s.key+"."+keyName(m.key)

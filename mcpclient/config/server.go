@@ -145,9 +145,8 @@ func (s *settings) timeout() (d time.Duration) {
 	return d
 }
 
-// tools returns the tools to use and those to leave out. An empty list of tools to use is a
-// mistake. If the program does not choose tools, a list that would change something is an
-// unsupported need.
+// tools returns the tools to use and those to leave out. An empty list of tools to use is a mistake. If the program
+// does not choose tools, a list that would change something is an unsupported need.
 func (s *settings) tools() (allow, deny []string) {
 	allow, deny = s.list("includeTools"), s.list("excludeTools")
 	if m, ok := s.node["includeTools"]; ok && len(allow) == 0 {

@@ -9,8 +9,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// settings is one server's entry, with every key checked and read. After the first mistake it reads
-// nothing more.
+// settings is one server's entry, with every key checked and read. After the first mistake it reads nothing more.
 type settings struct {
 	d           *decoder
 	key         string

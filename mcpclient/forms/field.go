@@ -57,9 +57,8 @@ type Option struct {
 // float64, int64, bool or []string, depending on Kind. Empty text means the default, or else
 // nil for a field that is not required. Errors are of type [*FieldError].
 //
-// A choice is identified by its value, its title, or its number from 1, regardless of case
-// unless that distinguishes options. Several choices are separated by commas. A boolean is yes
-// or no, true or false, y or n, 1 or 0.
+// A choice is identified by its value, its title, or its number from 1, regardless of case unless that distinguishes
+// options. Several choices are separated by commas. A boolean is yes or no, true or false, y or n, 1 or 0.
 func (f *Field) Parse(text string) (any, error) {
 	if f.Kind != KindString || formatName(f.Format) != "" {
 		text = strings.TrimSpace(text)
@@ -125,8 +124,7 @@ func (f *Field) Text(v any) string {
 	return fmt.Sprint(v)
 }
 
-// title returns the title of the option with a value, or the value if the title names another
-// option, too.
+// title returns the title of the option with a value, or the value if the title names another option, too.
 func (f *Field) title(value string) string {
 	for _, o := range f.Options {
 		if o.Value != value {

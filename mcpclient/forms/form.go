@@ -15,8 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// Bounds of a form. Patterns have their own, because a short one can ask for
-// many thousand times its size in memory.
+// Bounds of a form. Patterns have their own, because a short one can ask for many thousand times its size in memory.
 const (
 	maxFormSchema   = 256 << 10 // bytes
 	maxFields       = 200
@@ -26,11 +25,10 @@ const (
 	maxWork         = 1 << 24 // to match texts with patterns, in bytes times instructions: up to a second
 )
 
-// Fields reads the form's fields in the order of the server's schema. It returns an error that
-// names the field if the schema is not flat, or has a kind of field unknown to the protocol. It
-// also returns an error for more than 256 KiB, 200 fields, 1,000 options in a field, 1 KiB of
-// pattern in a field and 8 KiB in all, or patterns that compile to more than 10,000 instructions in
-// a field and 250,000 in all.
+// Fields reads the form's fields in the order of the server's schema. It returns an error that names the field if the
+// schema is not flat, or has a kind of field unknown to the protocol. It also returns an error for more than 256 KiB,
+// 200 fields, 1,000 options in a field, 1 KiB of pattern in a field and 8 KiB in all, or patterns that compile to more
+// than 10,000 instructions in a field and 250,000 in all.
 func Fields(p *mcp.ElicitParams) ([]*Field, error) {
 	fields, err := readForm(p.RequestedSchema)
 	if err != nil {
@@ -159,11 +157,10 @@ func fill(fields []*Field, answers map[string]any) (map[string]any, error) {
 	return content, nil
 }
 
-// Complete returns the answer that the server gets when a handler returns r: defaults are
-// filled into an accepted form, and every value is checked and converted to the type of its
-// field. The error names the field and what it expects, or is the error of [Fields] for an invalid
-// form. The client completes the results of handlers; a handler calls Complete to check an
-// answer beforehand, or to record what is sent. It does not modify r.
+// Complete returns the answer that the server gets when a handler returns r: defaults are filled into an accepted form,
+// and every value is checked and converted to the type of its field. The error names the field and what it expects, or
+// is the error of [Fields] for an invalid form. The client completes the results of handlers; a handler calls Complete
+// to check an answer beforehand, or to record what is sent. It does not modify r.
 func Complete(p *mcp.ElicitParams, r *mcp.ElicitResult) (*mcp.ElicitResult, error) {
 	switch r.Action {
 	case mcp.ElicitDecline, mcp.ElicitCancel:

@@ -104,9 +104,8 @@ func floatOf(raw []byte) *float64 {
 	return &n
 }
 
-// wholeOf reads a whole number in any notation, such as 12.0 and 1e3, which may be in a string. It
-// returns nil for anything else, and for a number beyond an int64 or, with a fraction or an exponent,
-// beyond 2^53.
+// wholeOf reads a whole number in any notation, such as 12.0 and 1e3, which may be in a string. It returns nil for
+// anything else, and for a number beyond an int64 or, with a fraction or an exponent, beyond 2^53.
 func wholeOf(raw []byte) *int64 {
 	text := numberOf(raw)
 	if n, err := text.Int64(); err == nil {

@@ -7,10 +7,9 @@ import (
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
-// Content is one block of the output of a tool, a prompt or a model. The members
-// are [*TextContent], [*ImageContent], [*AudioContent], [*ResourceLink],
-// [*EmbeddedResource], [*ToolUseContent], [*ToolResultContent] and, for a block
-// of a type that this package does not know or cannot read, [*UnknownContent].
+// Content is one block of the output of a tool, a prompt or a model. The members are [*TextContent], [*ImageContent],
+// [*AudioContent], [*ResourceLink], [*EmbeddedResource], [*ToolUseContent], [*ToolResultContent] and, for a block of a
+// type that this package does not know or cannot read, [*UnknownContent].
 //
 // Blocks are decoded once and belong to the caller.
 type Content interface {
@@ -53,8 +52,7 @@ type EmbeddedResource struct {
 	Meta        json.RawMessage
 }
 
-// ToolUseContent is a model's request to call a tool, in sampling messages since revision
-// 2025-11-25.
+// ToolUseContent is a model's request to call a tool, in sampling messages since revision 2025-11-25.
 type ToolUseContent struct {
 	ID    string
 	Name  string

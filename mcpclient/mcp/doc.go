@@ -1,13 +1,11 @@
-// Package mcp defines the types of the Model Context Protocol: tools, prompts, resources,
-// tasks, the content of results, the requests of a server for sampling and elicitation, its
-// description of itself, revisions and error codes. The types decode and encode the JSON of the
-// wire within bounds. There is no I/O here, no goroutine and no client: package mcpclient has
-// those, but a host with sessions of another library can use these types without it. Package
+// Package mcp defines the types of the Model Context Protocol: tools, prompts, resources, tasks, the content of
+// results, the requests of a server for sampling and elicitation, its description of itself, revisions and error codes.
+// The types decode and encode the JSON of the wire within bounds. There is no I/O here, no goroutine and no client:
+// package mcpclient has those, but a host with sessions of another library can use these types without it. Package
 // forms reads the forms of elicitations.
 //
-// Decoders keep what they do not know: an [UnknownContent] has the raw JSON, and schemas,
-// structured content and _meta stay raw bytes from the wire to the model. Decoded values share no
-// memory with their input.
+// Decoders keep what they do not know: an [UnknownContent] has the raw JSON, and schemas, structured content and _meta
+// stay raw bytes from the wire to the model. Decoded values share no memory with their input.
 //
 // # Bounds
 //

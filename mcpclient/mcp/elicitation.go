@@ -8,15 +8,13 @@ import (
 // ElicitationHandler lets a server ask the person something in the middle of a call.
 // mcpclient.Options.Elicitation installs it and declares the capability.
 //
-// Elicit is called concurrently, at most mcpclient.Limits.ServerRequests calls at once. Its context
-// ends if the server cancels, if the call behind the request ends, or if the client closes;
-// [OriginFrom] names the server, and a person must see that name. The answer to a form is completed
-// with defaults and checked against the requested schema before it is sent; a handler can check with
-// forms.Complete. An answer that does not fit is an error: a legacy server learns only that, and
-// Options.Logger gets the mistake. [SamplingHandler] says what becomes of errors.
+// Elicit is called concurrently, at most mcpclient.Limits.ServerRequests calls at once. Its context ends if the server
+// cancels, if the call behind the request ends, or if the client closes; [OriginFrom] names the server, and a person
+// must see that name. The answer to a form is completed with defaults and checked against the requested schema before
+// it is sent; a handler can check with forms.Complete. An answer that does not fit is an error: a legacy server learns
+// only that, and Options.Logger gets the mistake. [SamplingHandler] says what becomes of errors.
 //
-// A URL must be shown in full, opened only on the person's consent, never
-// fetched, and never answered by a model.
+// A URL must be shown in full, opened only on the person's consent, never fetched, and never answered by a model.
 type ElicitationHandler interface {
 	Elicit(ctx context.Context, params *ElicitParams) (*ElicitResult, error)
 }
@@ -29,8 +27,7 @@ func (f ElicitationFunc) Elicit(ctx context.Context, params *ElicitParams) (*Eli
 	return f(ctx, params)
 }
 
-// ElicitationCapability specifies which modes an [ElicitationHandler] takes. A handler that
-// implements
+// ElicitationCapability specifies which modes an [ElicitationHandler] takes. A handler that implements
 //
 //	ElicitationCapability() ElicitationCapability
 //
@@ -66,9 +63,8 @@ const (
 	ElicitCancel  = "cancel"  // dismissed without a choice
 )
 
-// ElicitResult is the person's answer. Content goes with an accepted form only:
-// strings, numbers, booleans and lists of strings by field name. For a URL,
-// accept means consent to open it, not that what it leads to is done.
+// ElicitResult is the person's answer. Content goes with an accepted form only: strings, numbers, booleans and lists of
+// strings by field name. For a URL, accept means consent to open it, not that what it leads to is done.
 type ElicitResult struct {
 	Action  string         `json:"action"`
 	Content map[string]any `json:"content,omitzero"`

@@ -16,11 +16,10 @@ import (
 // which it asked fails with this error.
 var ErrRejected = errors.New("mcp: rejected by the user")
 
-// ErrAnswerLater leaves the answer of a handler, which returns it, possibly wrapped, to the caller
-// of the client's method. If a modern server asks, the call ends with an [InputRequired], which has
-// the answers of the other handlers and can be continued later, even in another process. The wait
-// for a task of a modern server ends in the same way. A legacy server waits for its answer, and so
-// it gets an error.
+// ErrAnswerLater leaves the answer of a handler, which returns it, possibly wrapped, to the caller of the client's
+// method. If a modern server asks, the call ends with an [InputRequired], which has the answers of the other handlers
+// and can be continued later, even in another process. The wait for a task of a modern server ends in the same way. A
+// legacy server waits for its answer, and so it gets an error.
 var ErrAnswerLater = errors.New("mcp: the question is answered later")
 
 // ErrInvalidResult is the error of an answer that violates the protocol: it is not JSON, does not have
@@ -71,10 +70,9 @@ func (e *ToolError) Error() string {
 	return fmt.Sprintf("tool %q failed: %s", e.Result.Tool, excerpt.Cut(text))
 }
 
-// SignInError is the error of a request that the server refused because a person has to sign in
-// first, in a program that does not ask the person. The request may be made again after the
-// sign-in. Requests through an oauth.Transport with oauth.SignInPage fail with it; the HTTP client
-// of a host may return it too, possibly wrapped.
+// SignInError is the error of a request that the server refused because a person has to sign in first, in a program
+// that does not ask the person. The request may be made again after the sign-in. Requests through an oauth.Transport
+// with oauth.SignInPage fail with it; the HTTP client of a host may return it too, possibly wrapped.
 type SignInError struct {
 	URL string // a page of the host, where the person signs in
 }

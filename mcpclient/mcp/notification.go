@@ -41,9 +41,8 @@ type Change struct {
 // maxChangeURI bounds the URI that a change keeps, and the id of a task, in bytes.
 const maxChangeURI = 8 << 10
 
-// Notification is a message of the server that awaits no answer. Params of
-// notifications/message are a [LogMessage], of notifications/progress a [Progress];
-// [Notification.Change] reads what is about a change.
+// Notification is a message of the server that awaits no answer. Params of notifications/message are a [LogMessage], of
+// notifications/progress a [Progress]; [Notification.Change] reads what is about a change.
 type Notification struct {
 	Method string
 	Params json.RawMessage // nil when absent

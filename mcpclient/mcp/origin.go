@@ -48,10 +48,9 @@ func WithOrigin(ctx context.Context, o Origin) context.Context {
 
 // OriginFrom returns the origin of the request that a handler is answering.
 //
-// The handler's context also has the values of the call's context; if the server's request may
-// belong to several calls, those values on which all their contexts agree. In the modern era and
-// over HTTP, where the request came in the response to the call, the context ends with the call.
-// Otherwise it ends when the only call under way is given up.
+// The handler's context also has the values of the call's context; if the server's request may belong to several calls,
+// those values on which all their contexts agree. In the modern era and over HTTP, where the request came in the
+// response to the call, the context ends with the call. Otherwise it ends when the only call under way is given up.
 func OriginFrom(ctx context.Context) (Origin, bool) {
 	o, ok := ctx.Value(originKey{}).(Origin)
 	return o, ok

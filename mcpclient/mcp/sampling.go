@@ -15,12 +15,11 @@ import (
 // context ends when the server cancels, when the call that caused the request ends, or when the
 // client closes; [OriginFrom] names the server that asks.
 //
-// A legacy server gets an error as its answer: an [*RPCError] that is returned unwrapped, or what a
-// method RPCError() *RPCError of an error returns; code -1 for [ErrRejected], wrapped or not, which
-// says that the person refused; for any other error, including one that wraps an RPCError, code
-// -32603 without a text. The text may not concern the server; it goes to mcpclient.Options.Logger.
-// A modern server gets no answer: the call during which it asked fails, with an error that quotes
-// the handler's and matches ErrRejected if that does.
+// A legacy server gets an error as its answer: an [*RPCError] that is returned unwrapped, or what a method RPCError()
+// *RPCError of an error returns; code -1 for [ErrRejected], wrapped or not, which says that the person refused; for any
+// other error, including one that wraps an RPCError, code -32603 without a text. The text may not concern the server;
+// it goes to mcpclient.Options.Logger. A modern server gets no answer: the call during which it asked fails, with an
+// error that quotes the handler's and matches ErrRejected if that does.
 //
 // Revision 2026-07-28 deprecates sampling; it works in both eras.
 type SamplingHandler interface {
@@ -35,8 +34,7 @@ func (f SamplingFunc) CreateMessage(ctx context.Context, params *CreateMessagePa
 	return f(ctx, params)
 }
 
-// SamplingCapability specifies what a [SamplingHandler] takes beyond plain
-// messages. A handler that implements
+// SamplingCapability specifies what a [SamplingHandler] takes beyond plain messages. A handler that implements
 //
 //	SamplingCapability() SamplingCapability
 //
@@ -139,8 +137,7 @@ func (r *CreateMessageResult) MarshalJSON() ([]byte, error) {
 	}{cmp.Or(r.Role, "assistant"), content, r.Model, r.StopReason, r.Meta})
 }
 
-// encodeSamplingContent writes one block alone, as every revision reads it,
-// and several as an array.
+// encodeSamplingContent writes one block alone, as every revision reads it, and several as an array.
 func encodeSamplingContent(blocks []Content) (json.RawMessage, error) {
 	switch len(blocks) {
 	case 0:

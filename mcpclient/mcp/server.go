@@ -24,8 +24,7 @@ type Implementation struct {
 	Icons       []Icon `json:"icons,omitempty"`
 }
 
-// Server describes the server of a connection. Info is the server's own claim: show it, but base no
-// decision on it.
+// Server describes the server of a connection. Info is the server's own claim: show it, but base no decision on it.
 type Server struct {
 	Revision     string // the protocol revision in use
 	Info         Implementation

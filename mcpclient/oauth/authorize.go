@@ -19,18 +19,15 @@ import (
 // The client's identity is the first of these: the entry of Clients for the authorization server;
 // Client; Document, if the server accepts such ids; dynamic registration, if the server offers it.
 type AuthorizationCode struct {
-	// Receiver sends the person to the authorization server and receives the redirect back.
-	// Required.
+	// Receiver sends the person to the authorization server and receives the redirect back. Required.
 	Receiver Receiver
 
-	// Clients are registered by hand, each with one authorization server. If there
-	// are some, a server with another authorization server is refused, unless
-	// Client, Document or RegisterAs is set, too.
+	// Clients are registered by hand, each with one authorization server. If there are some, a server with another
+	// authorization server is refused, unless Client, Document or RegisterAs is set, too.
 	Clients []Credentials
 
-	// Client is registered by hand with the authorization server of this MCP server. Its Issuer is
-	// left empty: any authorization server is accepted. Its secret goes to the one that the MCP
-	// server names.
+	// Client is registered by hand with the authorization server of this MCP server. Its Issuer is left empty: any
+	// authorization server is accepted. Its secret goes to the one that the MCP server names.
 	Client *Credentials
 
 	// Document is the client of a client id metadata document: its ID is the document's URL, and
@@ -79,8 +76,7 @@ func copyUnbound(field string, c *Credentials) (*Credentials, error) {
 	return &own, nil
 }
 
-// isDocumentURL reports whether an id can be that of a client id metadata document: an https URL
-// with a path.
+// isDocumentURL reports whether an id can be that of a client id metadata document: an https URL with a path.
 func isDocumentURL(id string) bool {
 	u, err := url.Parse(id)
 	return err == nil && u.Scheme == "https" && u.Host != "" && strings.Trim(u.Path, "/") != "" && u.Fragment == "" && u.User == nil
@@ -107,8 +103,7 @@ func (f *codeFlow) choose(issuers []string, current string) (string, error) {
 	return issuers[0], nil
 }
 
-// configuredClient returns the configured client to use at the site's authorization server, nil if
-// there is none.
+// configuredClient returns the configured client to use at the site's authorization server, nil if there is none.
 func (f *codeFlow) configuredClient(s *site) *Credentials {
 	if c := credentialsFor(f.Clients, s.issuer()); c != nil {
 		return c

@@ -36,15 +36,13 @@ type Credentials struct {
 	ID     string
 	Secret string // only for basic and post
 
-	// Key signs assertions for private_key_jwt: an *ecdsa.PrivateKey,
-	// *rsa.PrivateKey or ed25519.PrivateKey.
+	// Key signs assertions for private_key_jwt: an *ecdsa.PrivateKey, *rsa.PrivateKey or ed25519.PrivateKey.
 	Key   crypto.Signer
 	KeyID string // the kid of the assertions, if the server knows several keys
 
-	// Method is the client's authentication, by its name in metadata: "none",
-	// "client_secret_basic", "client_secret_post" or "private_key_jwt". Default: with a key,
-	// private_key_jwt; with a secret, basic or else post, if the server supports it; otherwise
-	// none.
+	// Method is the client's authentication, by its name in metadata: "none", "client_secret_basic",
+	// "client_secret_post" or "private_key_jwt". Default: with a key, private_key_jwt; with a secret, basic or else
+	// post, if the server supports it; otherwise none.
 	Method string
 
 	// Audience is the audience of the assertions. Default: the issuer; some

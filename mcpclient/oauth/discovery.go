@@ -127,8 +127,7 @@ func (t *Transport) resourceMetadataAt(ctx context.Context, raw string) (*resour
 	return prm, nil
 }
 
-// isResource reports whether a name is the server's: its URL, or a parent path
-// of its URL at the same origin.
+// isResource reports whether a name is the server's: its URL, or a parent path of its URL at the same origin.
 func (t *Transport) isResource(name string) bool {
 	u, err := url.Parse(name)
 	switch {
@@ -178,9 +177,8 @@ func canonical(server *url.URL) string {
 	return u.String()
 }
 
-// probe sends a request without a token, and returns the server's demand. needed is false unless
-// the server answers 401. A server without streams may protect only POST: if it has no GET, probe
-// sends a ping.
+// probe sends a request without a token, and returns the server's demand. needed is false unless the server answers
+// 401. A server without streams may protect only POST: if it has no GET, probe sends a ping.
 func (t *Transport) probe(ctx context.Context) (needed bool, d *demand, err error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()

@@ -53,8 +53,7 @@ func newDPoP(key crypto.Signer) (*dpopState, error) {
 	return &dpopState{key: key, jwk: jwk, thumbprint: base64.RawURLEncoding.EncodeToString(sum[:]), nonces: map[string]string{}}, nil
 }
 
-// isBoundTo reports whether a token that is bound to a key is bound to this one. d is nil without
-// DPoP.
+// isBoundTo reports whether a token that is bound to a key is bound to this one. d is nil without DPoP.
 func (d *dpopState) isBoundTo(t *token) bool { return d != nil && t.Thumbprint == d.thumbprint }
 
 // publicJWK returns the members of a public key that RFC 7638 hashes.

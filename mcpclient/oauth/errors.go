@@ -21,8 +21,7 @@ var errClosed = errors.New("oauth: transport closed")
 // that flight start another one.
 var errSignedOut = errors.New("oauth: signed out")
 
-// ErrNoAuthorization is the error of a server that demands authorization without naming an
-// authorization server.
+// ErrNoAuthorization is the error of a server that demands authorization without naming an authorization server.
 var ErrNoAuthorization = errors.New("oauth: the server names no authorization server")
 
 // ServerError is an error response of an authorization server (RFC 6749, sections 4.1.2.1 and 5.2).

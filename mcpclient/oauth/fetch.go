@@ -77,8 +77,7 @@ func (f *fetcher) get(ctx context.Context, what, raw string, header http.Header)
 	return f.do(ctx, client, http.MethodGet, u, header, nil)
 }
 
-// post sends a body that may be secret. It follows no redirect: the error for one matches
-// ErrUntrusted.
+// post sends a body that may be secret. It follows no redirect: the error for one matches ErrUntrusted.
 func (f *fetcher) post(ctx context.Context, what, raw string, header http.Header, body []byte) (*answer, error) {
 	u, err := f.guard.checkURL(what, raw)
 	if err != nil {
@@ -137,8 +136,7 @@ func withoutURL(err error) error {
 	return err
 }
 
-// decode reads an answer as a JSON object. The error quotes nothing of the answer, which may hold
-// secrets.
+// decode reads an answer as a JSON object. The error quotes nothing of the answer, which may hold secrets.
 func (a *answer) decode(v any) error {
 	if !strings.HasPrefix(strings.TrimSpace(string(a.body[:min(len(a.body), 64)])), "{") || json.Unmarshal(a.body, v) != nil {
 		return errors.New("answer is not a JSON object of the expected form")

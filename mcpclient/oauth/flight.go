@@ -28,9 +28,8 @@ func (r *renewal) key() string {
 	return fmt.Sprint(r.acquire, r.stepUp, r.unattended, r.previous != nil, strings.Join(r.demand.scopes, " "))
 }
 
-// renew returns a session other than r.previous: the current one, or the result of the running
-// attempt or of a new one. An attempt of another kind of renewal may fail; then renew starts its
-// own.
+// renew returns a session other than r.previous: the current one, or the result of the running attempt or of a new one.
+// An attempt of another kind of renewal may fail; then renew starts its own.
 func (t *Transport) renew(ctx context.Context, r *renewal) (*session, error) {
 	r.unattended = backoff.IsUnattended(ctx)
 	for {
@@ -57,8 +56,7 @@ func (t *Transport) renew(ctx context.Context, r *renewal) (*session, error) {
 	}
 }
 
-// start starts a flight. Its context has the values of the first caller's context, but not its
-// cancellation.
+// start starts a flight. Its context has the values of the first caller's context, but not its cancellation.
 func (t *Transport) start(ctx context.Context, r *renewal) *flight {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), signInTimeout+4*requestTimeout)
 	stop := context.AfterFunc(t.ctx, cancel)
@@ -77,8 +75,7 @@ func (t *Transport) start(ctx context.Context, r *renewal) *flight {
 	return f
 }
 
-// obtainGuarded is [Transport.obtain]. A panic of the host's grant or store is an error, and logged
-// with its stack.
+// obtainGuarded is [Transport.obtain]. A panic of the host's grant or store is an error, and logged with its stack.
 func (t *Transport) obtainGuarded(ctx context.Context, r *renewal) (s *session, err error) {
 	err = bound.Run("Options.Grant or Options.Store", func() (err error) {
 		s, err = t.obtain(ctx, r)

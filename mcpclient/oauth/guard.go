@@ -58,8 +58,7 @@ func (g *guard) checkAddr(ip netip.Addr) error {
 	return untrustedError("address %s is not on the public internet; Options.AllowPrivate can permit it", ip)
 }
 
-// control checks the resolved address right before the connection is made, so that no later DNS
-// answer can change it.
+// control checks the resolved address right before the connection is made, so that no later DNS answer can change it.
 func (g *guard) control(_, address string, _ syscall.RawConn) error {
 	ap, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -68,8 +67,7 @@ func (g *guard) control(_, address string, _ syscall.RawConn) error {
 	return g.checkAddr(ap.Addr())
 }
 
-// transport returns the transport for these URLs. It uses no proxy, because a proxy would resolve
-// the names itself.
+// transport returns the transport for these URLs. It uses no proxy, because a proxy would resolve the names itself.
 func (g *guard) transport() *http.Transport {
 	dialer := &net.Dialer{Timeout: 10 * time.Second, Control: g.control}
 	return &http.Transport{
@@ -82,8 +80,7 @@ func (g *guard) transport() *http.Transport {
 	}
 }
 
-// isConfidential reports whether requests to a URL cannot be read on their way: it is https, or
-// http on this machine.
+// isConfidential reports whether requests to a URL cannot be read on their way: it is https, or http on this machine.
 func isConfidential(u *url.URL) bool {
 	return u.Scheme == "https" || u.Scheme == "http" && reach.ThisMachine(u.Hostname())
 }

@@ -11,9 +11,8 @@ import (
 	"sync/atomic"
 )
 
-// ClientCredentials lets a service sign in as itself: the extension
-// io.modelcontextprotocol/oauth-client-credentials. The credentials have a
-// secret, or a key for private_key_jwt, and are registered each with one authorization server.
+// ClientCredentials lets a service sign in as itself: the extension io.modelcontextprotocol/oauth-client-credentials.
+// The credentials have a secret, or a key for private_key_jwt, and are registered each with one authorization server.
 type ClientCredentials []Credentials
 
 func (g ClientCredentials) flow() (flow, error) {
@@ -66,8 +65,7 @@ type Enterprise struct {
 	// Client identifies this program at the provider. Its Issuer is the provider's. Required.
 	Client Credentials
 
-	// SubjectToken returns the ID token of the person's sign-in. It is called for every exchange.
-	// Required.
+	// SubjectToken returns the ID token of the person's sign-in. It is called for every exchange. Required.
 	SubjectToken func(ctx context.Context) (string, error)
 
 	// Clients are registered with the authorization servers of MCP servers. Required.
@@ -156,8 +154,7 @@ func (a *tokenAnswer) isAssertion() bool {
 // Workload lets the platform of a program vouch for it: workload identity federation, by the grant
 // of RFC 7523. It needs no registration; the authorization server trusts the platform's issuer.
 type Workload struct {
-	// Issuers are the authorization servers that may get the assertion. Required,
-	// as another server could misuse it.
+	// Issuers are the authorization servers that may get the assertion. Required, as another server could misuse it.
 	Issuers []string
 
 	// Assertion returns the platform's signed statement (a JWT) of the program's identity, for an

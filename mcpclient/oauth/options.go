@@ -53,8 +53,7 @@ type Options struct {
 	// AllowPrivate lists private networks that such URLs may lead to, for example the company's.
 	AllowPrivate []netip.Prefix
 
-	// Logger gets each step at Debug, and tolerated mistakes of servers at Warn,
-	// without secrets. Default: discarded.
+	// Logger gets each step at Debug, and tolerated mistakes of servers at Warn, without secrets. Default: discarded.
 	Logger *slog.Logger
 }
 
@@ -80,10 +79,9 @@ func (o *Options) withDefaults() *Options {
 	return &out
 }
 
-// Grant is a way to get a token: [*AuthorizationCode], [ClientCredentials], [*Enterprise] or
-// [*Workload]. Several Transports may share one, and then call its functions concurrently; one
-// Transport calls them one at a time, except those of [Loopback] and [Paste], which may outlive their
-// sign-in. A panic of one is an error, and logged.
+// Grant is a way to get a token: [*AuthorizationCode], [ClientCredentials], [*Enterprise] or [*Workload]. Several
+// Transports may share one, and then call its functions concurrently; one Transport calls them one at a time, except
+// those of [Loopback] and [Paste], which may outlive their sign-in. A panic of one is an error, and logged.
 type Grant interface {
 	flow() (flow, error)
 }
@@ -104,9 +102,8 @@ type flow interface {
 	acquire(ctx context.Context, t *Transport, s *site, scopes []string) (*token, error)
 }
 
-// New returns a transport for the server at serverURL: https, or http on this machine. It makes no
-// request. It returns an error for any other URL, for nil opts, and for options that cannot work,
-// such as a Grant without what it requires.
+// New returns a transport for the server at serverURL: https, or http on this machine. It makes no request. It returns
+// an error for any other URL, for nil opts, and for options that cannot work, such as a Grant without what it requires.
 func New(serverURL string, opts *Options) (*Transport, error) {
 	if opts == nil || opts.Grant == nil {
 		return nil, errors.New("Options.Grant is nil: set how to get a token")

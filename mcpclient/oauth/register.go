@@ -76,9 +76,8 @@ func (r *registration) isUsable() bool {
 	return r.ID != "" && r.checkMethod() == nil && (r.Expiry.IsZero() || time.Now().Before(r.Expiry))
 }
 
-// checkMethod returns an error if the client cannot authenticate itself as registered: a server may
-// choose another method than the requested one (RFC 7591 §3.2.1), and a registered client has no
-// key.
+// checkMethod returns an error if the client cannot authenticate itself as registered: a server may choose another
+// method than the requested one (RFC 7591 §3.2.1), and a registered client has no key.
 func (r *registration) checkMethod() error {
 	if err := r.credentials("").checkMethod(); err != nil {
 		return fmt.Errorf("registration is unusable: %w: register a client by hand and set AuthorizationCode.Clients", err)
@@ -195,9 +194,8 @@ func applicationType(redirectURI string) string {
 	return "web"
 }
 
-// isKnown reports whether an authorization server may still know a client: it makes a token request
-// with a made-up code. A server that knows the client refuses the code. A server that fails may
-// know it.
+// isKnown reports whether an authorization server may still know a client: it makes a token request with a made-up
+// code. A server that knows the client refuses the code. A server that fails may know it.
 func (g *registrar) isKnown(ctx context.Context, s *site, r *registration) bool {
 	_, err := g.requestToken(ctx, &tokenRequest{
 		doing: "ask for the client", meta: s.meta, client: r.credentials(s.issuer()),
@@ -220,8 +218,7 @@ func (g *registrar) removeUnknown(ctx context.Context, client *Credentials, err 
 	return g.replace(ctx, client, func(*registration) *registration { return nil })
 }
 
-// markUnanswered marks the registration of a client because a sign-in ended without an answer, for
-// the reason err.
+// markUnanswered marks the registration of a client because a sign-in ended without an answer, for the reason err.
 func (g *registrar) markUnanswered(ctx context.Context, client *Credentials, err error) {
 	if _, ok := errors.AsType[*mcp.SignInError](err); ok {
 		return // no page was shown

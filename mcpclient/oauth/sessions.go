@@ -57,8 +57,7 @@ func (s *sessions) get() *session {
 	return s.current
 }
 
-// join returns either a session that serves the renewal, or a flight to wait for. It calls start if
-// there is no flight.
+// join returns either a session that serves the renewal, or a flight to wait for. It calls start if there is no flight.
 func (s *sessions) join(r *renewal, start func() *flight) (*flight, *session, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

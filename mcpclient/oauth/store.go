@@ -9,9 +9,8 @@ import (
 	"time"
 )
 
-// Key names an entry of a [Store]. A token has Resource and Issuer, a client registration only
-// Issuer, and the link from a server to its authorization server only Resource. So no token or
-// registration is found for another issuer.
+// Key names an entry of a [Store]. A token has Resource and Issuer, a client registration only Issuer, and the link
+// from a server to its authorization server only Resource. So no token or registration is found for another issuer.
 type Key struct {
 	Account  string `json:"Profile"` // see [Options.Account]; files are named by the JSON of a key
 	Resource string
@@ -25,9 +24,8 @@ type Store interface {
 	// Load returns the value of a key, or nil if there is none.
 	Load(ctx context.Context, key Key) ([]byte, error)
 
-	// Update replaces the value of a key by the result of change; nil deletes it.
-	// While change runs, no other caller, in this process or another, updates that
-	// key. change may take as long as a request to an authorization server. If
+	// Update replaces the value of a key by the result of change; nil deletes it. While change runs, no other caller,
+	// in this process or another, updates that key. change may take as long as a request to an authorization server. If
 	// change fails, the value stays and Update returns the error.
 	Update(ctx context.Context, key Key, change func(ctx context.Context, old []byte) ([]byte, error)) error
 }

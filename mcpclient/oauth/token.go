@@ -41,9 +41,8 @@ type tokenAnswer struct {
 
 const maxToken = 64 << 10 // bytes of a token, a code or an id
 
-// grant makes a request to the token endpoint of a site, and returns the token. scopes are those
-// that the client has asked for, here or in the authorization, or the scopes of the token to
-// refresh.
+// grant makes a request to the token endpoint of a site, and returns the token. scopes are those that the client has
+// asked for, here or in the authorization, or the scopes of the token to refresh.
 func (t *Transport) grant(ctx context.Context, s *site, scopes []string, r *tokenRequest) (*token, error) {
 	r.meta = s.meta
 	r.form.Set("resource", s.resource)
@@ -78,8 +77,7 @@ func (t *Transport) requestToken(ctx context.Context, r *tokenRequest) (*tokenAn
 	}
 }
 
-// postToken makes the request once. It also returns the request's secrets, to
-// remove them from errors.
+// postToken makes the request once. It also returns the request's secrets, to remove them from errors.
 func (t *Transport) postToken(ctx context.Context, r *tokenRequest) (a *answer, secrets []string, err error) {
 	form := maps.Clone(r.form)
 	header := http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}
@@ -107,8 +105,7 @@ func (t *Transport) postToken(ctx context.Context, r *tokenRequest) (a *answer, 
 	return a, requestSecrets(form, header, r), nil
 }
 
-// requestSecrets returns the secrets of a request, each also as it is encoded in the form or the
-// header.
+// requestSecrets returns the secrets of a request, each also as it is encoded in the form or the header.
 func requestSecrets(form url.Values, header http.Header, r *tokenRequest) []string {
 	secrets := []string{header.Get("Dpop")}
 	if _, credentials, ok := strings.Cut(header.Get("Authorization"), " "); ok {

@@ -14,9 +14,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/internal/redirect"
 )
 
-// Transport is an [http.RoundTripper] that authorizes the requests to one MCP server. Requests to
-// other origins, and those that already have an Authorization header, pass unchanged. Its methods
-// may be called concurrently.
+// Transport is an [http.RoundTripper] that authorizes the requests to one MCP server. Requests to other origins, and
+// those that already have an Authorization header, pass unchanged. Its methods may be called concurrently.
 type Transport struct {
 	server     *url.URL
 	name       string // the URL of the server in errors and logs
@@ -46,9 +45,8 @@ func (t *Transport) Format(f fmt.State, _ rune) {
 	_, _ = io.WriteString(f, "oauth.Transport{"+t.name+"}")
 }
 
-// Close ends sign-ins and renewals: requests that wait for a token fail, and so do later requests
-// that would need a new one. It waits for the goroutines of the transport, and returns nil.
-// Transports of [Options] stay open.
+// Close ends sign-ins and renewals: requests that wait for a token fail, and so do later requests that would need a new
+// one. It waits for the goroutines of the transport, and returns nil. Transports of [Options] stay open.
 func (t *Transport) Close() error {
 	t.sessions.close()
 	t.cancel()
@@ -74,9 +72,8 @@ func closeIdle(base http.RoundTripper) { (&http.Client{Transport: base}).CloseId
 // DELETE, or a body without GetBody. If the server still refuses, RoundTrip returns its response.
 // A request to another origin, or with an Authorization header, is made as it is.
 //
-// The error matches [ErrUntrusted] or [ErrNoAuthorization], is a [*ServerError] or an
-// [*mcp.SignInError], says that the transport is closed or why there is no token, or comes from
-// Options.Transport.
+// The error matches [ErrUntrusted] or [ErrNoAuthorization], is a [*ServerError] or an [*mcp.SignInError], says that the
+// transport is closed or why there is no token, or comes from Options.Transport.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if reach.Origin(req.URL) != reach.Origin(t.server) || req.Header.Get("Authorization") != "" {
 		return t.base.RoundTrip(req)

@@ -17,11 +17,10 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/skills/internal/frontmatter"
 )
 
-// Load reads the SKILL.md of a skill, and no other file, and returns what follows its front matter. The
-// text comes from the server: tell the model so. Load returns an error if [Skill.Check] does, and if
-// the size, the SHA-256 or the front matter differs from the entry's: then the server may have a newer
-// version, which [Get] returns. A matching digest proves that the contents are the announced ones, not
-// that they are safe.
+// Load reads the SKILL.md of a skill, and no other file, and returns what follows its front matter. The text comes from
+// the server: tell the model so. Load returns an error if [Skill.Check] does, and if the size, the SHA-256 or the front
+// matter differs from the entry's: then the server may have a newer version, which [Get] returns. A matching digest
+// proves that the contents are the announced ones, not that they are safe.
 func Load(ctx context.Context, c *mcpclient.Client, s *Skill, opts ...mcpclient.CallOption) (instructions string, err error) {
 	if s == nil {
 		return "", errors.New("load skill: no skill (nil)")
@@ -38,8 +37,7 @@ func Load(ctx context.Context, c *mcpclient.Client, s *Skill, opts ...mcpclient.
 	return string(body), nil
 }
 
-// compareFrontmatter checks that the front matter of a document is want, and
-// returns the text after it.
+// compareFrontmatter checks that the front matter of a document is want, and returns the text after it.
 func compareFrontmatter(document []byte, want json.RawMessage) (body []byte, err error) {
 	got, body, err := frontmatter.Parse(document)
 	if err != nil {

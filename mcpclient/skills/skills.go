@@ -1,5 +1,4 @@
-// Package skills lists, reads and verifies the skills of a server: instructions
-// for a model, with their files.
+// Package skills lists, reads and verifies the skills of a server: instructions for a model, with their files.
 //
 //	for skill, err := range skills.List(ctx, client) {
 //		…
@@ -71,8 +70,7 @@ type File struct {
 	Size   *int64 `json:"size"`   // bytes
 }
 
-// maxEntryHead bounds the front matter in an entry, in bytes: JSON may write one character of the
-// document as six.
+// maxEntryHead bounds the front matter in an entry, in bytes: JSON may write one character of the document as six.
 const maxEntryHead = 128 << 10
 
 // entry is a skill as a server lists it.
@@ -166,10 +164,9 @@ func (s *Skill) checkFiles() error {
 	return nil
 }
 
-// List lists the server's skills, without reading any file. The list may be empty or partial: a
-// skill that is not in it may be found by [Get]. Invalid entries are listed, too; see
-// [Skill.Check]. An error is the last pair; for a server without skills it
-// matches [mcpclient.ErrUndeclared].
+// List lists the server's skills, without reading any file. The list may be empty or partial: a skill that is not in it
+// may be found by [Get]. Invalid entries are listed, too; see [Skill.Check]. An error is the last pair; for a server
+// without skills it matches [mcpclient.ErrUndeclared].
 func List(ctx context.Context, c *mcpclient.Client, opts ...mcpclient.CallOption) iter.Seq2[*Skill, error] {
 	return func(yield func(*Skill, error) bool) {
 		for e, err := range mcpclient.List[entry](ctx, c, "skills/list", "skills", opts...) {

@@ -83,8 +83,7 @@ type Entry struct {
 	Error bool   `json:"error,omitempty"`
 }
 
-// Key identifies a trial in a file: of a task in a version of its suite, with a model, by a
-// version of the program.
+// Key identifies a trial in a file: of a task in a version of its suite, with a model, by a version of the program.
 type Key struct {
 	SuiteHash, Task string
 	Trial           int

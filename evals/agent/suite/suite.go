@@ -27,8 +27,7 @@ type Suite struct {
 	Servers map[string]*Server `json:"servers,omitempty" jsonschema:"the servers by the labels that the agent knows them by"`
 	Tasks   []*Task            `json:"tasks"`
 
-	// Folder has the programs of servers whose path begins with ./ or ../. Default: the
-	// directory of the trial.
+	// Folder has the programs of servers whose path begins with ./ or ../. Default: the directory of the trial.
 	Folder string `json:"-"`
 }
 
@@ -49,8 +48,7 @@ type Server struct {
 	// directory of the trial, and close ends the server afterwards.
 	Dial func(ctx context.Context, dir string) (t mcpclient.Transport, close func() error, err error) `json:"-"`
 
-	// As has further settings of the server that Dial connects: which tools it offers, its
-	// revision, its policy.
+	// As has further settings of the server that Dial connects: which tools it offers, its revision, its policy.
 	As adapter.Server `json:"-"`
 }
 

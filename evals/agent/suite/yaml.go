@@ -89,9 +89,8 @@ type lineError struct {
 
 func (e *lineError) Error() string { return fmt.Sprintf("line %d: %s", e.line, e.text) }
 
-// schemas returns the schema of suites twice: without the members that it requires, and as it is.
-// They are checked in this order, so that a mistyped key is reported before the key that is missing
-// because of it.
+// schemas returns the schema of suites twice: without the members that it requires, and as it is. They are checked in
+// this order, so that a mistyped key is reported before the key that is missing because of it.
 var schemas = sync.OnceValues(func() (all []*schema.Schema, err error) {
 	strict, err := Schema()
 	if err != nil {

@@ -107,9 +107,8 @@ func (t *Tape) Play(server string) mcpclient.Transport {
 	})
 }
 
-// playingConn is a connection to a recorded server. A message of the server is delivered when the
-// client has sent all requests and answers that precede that message on the tape. Pings, which depend on time, are
-// answered.
+// playingConn is a connection to a recorded server. A message of the server is delivered when the client has sent all
+// requests and answers that precede that message on the tape. Pings, which depend on time, are answered.
 type playingConn struct {
 	name string
 	tape *Tape // its lock guards the following fields

@@ -1,5 +1,4 @@
-// Package trial runs a task once, with servers and a directory of its own, and with people who
-// answer as the task says.
+// Package trial runs a task once, with servers and a directory of its own, and with people who answer as the task says.
 package trial
 
 import (

@@ -45,9 +45,8 @@ func newVerdict(kinds []string, kills bool) *Verdict {
 	return v
 }
 
-// Judge compares the result of each call of the first n runs with the effects of the call. kills
-// says that workers were killed: otherwise a doubt is an error. Judge returns an error if one of
-// these runs is not finished.
+// Judge compares the result of each call of the first n runs with the effects of the call. kills says that workers were
+// killed: otherwise a doubt is an error. Judge returns an error if one of these runs is not finished.
 func (s *Script) Judge(ctx context.Context, store record.Store, w *World, n int, kills bool) (*Verdict, error) {
 	v := newVerdict(s.Kinds, kills)
 	for i := range n {

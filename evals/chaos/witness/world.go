@@ -14,8 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/adapter"
 )
 
-// The kinds of servers: one recognizes a call by its key, one runs calls as tasks, and one does
-// neither.
+// The kinds of servers: one recognizes a call by its key, one runs calls as tasks, and one does neither.
 const (
 	Keys  = "keys"
 	Tasks = "tasks"
@@ -34,8 +33,7 @@ type World struct {
 	tasks   map[string]string // results of tasks by id, "" while a task works
 }
 
-// New returns a world whose calls take up to twice the duration slow. The tool "form" asks for
-// a note first.
+// New returns a world whose calls take up to twice the duration slow. The tool "form" asks for a note first.
 func New(slow time.Duration, tools ...string) *World {
 	return &World{
 		tools:   tools,

@@ -1,8 +1,7 @@
 // Package tiny makes a model of two megabytes, which servers of the llama.cpp family serve like any other.
 //
-// The model is a table: the next token depends on the last one only. Tokens are single bytes and
-// some phrases. The template ends each prompt with one of a few marks, and each is a token from which a chain
-// of phrases begins:
+// The model is a table: the next token depends on the last one only. Tokens are single bytes and some phrases. The
+// template ends each prompt with one of a few marks, and each is a token from which a chain of phrases begins:
 //
 //	no tools          a greeting, or endless text after "for ever"
 //	tools             calls of weather and clock; after "think" with a thought before

@@ -10,13 +10,11 @@
 //	…
 //	err := s.Close(ctx, "the conversation is closed")
 //
-// A session has one view and one server. Messages for the view are kept until the view is ready,
-// and are then sent in the order of the specification: input, then result. The host's functions
-// only get well-formed data within the bounds.
+// A session has one view and one server. Messages for the view are kept until the view is ready, and are then sent in
+// the order of the specification: input, then result. The host's functions only get well-formed data within the bounds.
 //
-// Requests of a view for which [Options] has no function are refused, and the feature is not
-// declared; without a function for display modes, the answer is the current one. Each
-// request is checked as if it came from an attacker.
+// Requests of a view for which [Options] has no function are refused, and the feature is not declared; without a
+// function for display modes, the answer is the current one. Each request is checked as if it came from an attacker.
 //
 // The guide is docs/apps.md of the repository.
 //
@@ -42,8 +40,7 @@
 //
 // # Concurrency
 //
-// A Session may be used by any number of goroutines. The host's functions for requests run
-// concurrently; functions for notifications and OnModelContext run one at a time, in the order of
-// the messages. A function may call the session, and wait for the view. A slow function delays
-// later ones: only the latest size waits, and at most 256 log messages.
+// A Session may be used by any number of goroutines. The host's functions for requests run concurrently; functions for
+// notifications and OnModelContext run one at a time, in the order of the messages. A function may call the session,
+// and wait for the view. A slow function delays later ones: only the latest size waits, and at most 256 log messages.
 package host

@@ -35,9 +35,8 @@ type inbox struct {
 	rate     rate          // of notifications
 }
 
-// receive handles the next message of the view. An error means that there are no more. A message
-// that breaks the protocol or a bound is logged. A request over its bound is refused, too, unless
-// its id is too long to be sent back.
+// receive handles the next message of the view. An error means that there are no more. A message that breaks the
+// protocol or a bound is logged. A request over its bound is refused, too, unless its id is too long to be sent back.
 func (i *inbox) receive() error {
 	raw, err := i.conn.Recv()
 	if _, oneMessage := errors.AsType[*transport.MessageError](err); err != nil && !oneMessage {

@@ -15,9 +15,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// Server gives a view access to the server that it came from, and to no other. The view learns the
-// text of an error of package apps; of any other error, only that its request failed.
-// adapter.Toolset.ViewAccess returns one.
+// Server gives a view access to the server that it came from, and to no other. The view learns the text of an error of
+// package apps; of any other error, only that its request failed. adapter.Toolset.ViewAccess returns one.
 type Server interface {
 	// Tools returns the tools that views may call.
 	Tools() []*mcp.Tool
@@ -33,8 +32,7 @@ type Server interface {
 // read resources and log. An error of a function refuses the view's request, as errors of [Server]
 // do. The context that a function gets ends with the request that caused the call.
 type Options struct {
-	// Host is the name and version of the program. Default: name "mcpchain" and the version of
-	// this module.
+	// Host is the name and version of the program. Default: name "mcpchain" and the version of this module.
 	Host mcp.Implementation
 
 	// Context describes the host to the view, in the handshake.
@@ -49,8 +47,7 @@ type Options struct {
 	// or invisible characters. Return apps.ErrDenied if the person refuses.
 	OpenLink func(ctx context.Context, url string) error
 
-	// Message adds a message of the view to the conversation, in the role of the user. Show who
-	// wrote it.
+	// Message adds a message of the view to the conversation, in the role of the user. Show who wrote it.
 	Message func(ctx context.Context, content []mcp.Content) error
 
 	// DisplayMode shows the view in another mode and returns the resulting mode, which the view
@@ -128,8 +125,7 @@ func (o *Options) withDefaults() *Options {
 	return out
 }
 
-// capabilities returns the capabilities to declare: what every host has, and what needs a
-// function that is set.
+// capabilities returns the capabilities to declare: what every host has, and what needs a function that is set.
 func (o *Options) capabilities() map[string]any {
 	none := struct{}{}
 	permissions := map[string]any{}

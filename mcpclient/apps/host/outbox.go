@@ -79,8 +79,7 @@ func (o *outbox) allowNotifications() {
 	o.open = true
 }
 
-// finish queues the waiting notifications and drops later ones. It reports whether
-// notifications were allowed before.
+// finish queues the waiting notifications and drops later ones. It reports whether notifications were allowed before.
 func (o *outbox) finish() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()

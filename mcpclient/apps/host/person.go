@@ -45,8 +45,7 @@ func (r *requests) message(ctx context.Context, params json.RawMessage) (any, er
 	return struct{}{}, r.opts.Message(ctx, content)
 }
 
-// blocks decodes content: one block, as in the specification, or a list, as the official
-// library sends it.
+// blocks decodes content: one block, as in the specification, or a list, as the official library sends it.
 func blocks(raw json.RawMessage) ([]mcp.Content, error) {
 	content, err := jsonrpc.Marshal(map[string]json.RawMessage{"content": raw})
 	if err != nil {

@@ -76,8 +76,7 @@ func (r *requests) start(m jsonrpc.Message) {
 		cancelled := context.Cause(ctx) == context.Canceled // the end of the session has another cause
 		finish()                                            // before the view can know that it may ask again
 		if cancelled {
-			// "Receivers of a cancellation notification SHOULD … not send a response for the
-			// cancelled request."
+			// "Receivers of a cancellation notification SHOULD … not send a response for the cancelled request."
 			r.opts.Logger.Info("request of a view", "method", excerpt.Cut(m.Method), "error", context.Canceled)
 			return
 		}

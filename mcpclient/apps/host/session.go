@@ -33,10 +33,9 @@ type Session struct {
 
 var errClosed = errors.New("host: the session with the view is closed")
 
-// Open begins a session over a connection to a view. Implement [transport.Conn] over what connects the
-// program with the page that shows the view, such as a web socket (docs/apps.md of the repository).
-// conn belongs to the session; Open closes it if it fails. Open returns immediately; [Session.Ready]
-// reports when the view is ready.
+// Open begins a session over a connection to a view. Implement [transport.Conn] over what connects the program with the
+// page that shows the view, such as a web socket (docs/apps.md of the repository). conn belongs to the session; Open
+// closes it if it fails. Open returns immediately; [Session.Ready] reports when the view is ready.
 //
 // Functions of the host and calls of the view get the values of ctx, for example the user,
 // their approvals and the trace. The session outlives ctx.
@@ -120,8 +119,7 @@ func (s *Session) checkReady() {
 	}
 }
 
-// Ready returns a channel that is closed when the view is ready: it has sent
-// ui/notifications/initialized.
+// Ready returns a channel that is closed when the view is ready: it has sent ui/notifications/initialized.
 func (s *Session) Ready() <-chan struct{} { return s.ready }
 
 // Ended returns a channel that is closed when the session has ended: see [Session.Err].
@@ -139,11 +137,10 @@ func (s *Session) Err() error { return context.Cause(s.life) }
 // if the view does not support the display mode.
 func (s *Session) SetContext(c HostContext) error { return s.view.setContext(c) }
 
-// Close ends the session. A view that is ready is asked to end (ui/resource-teardown), for at most
-// 2 s or until ctx ends, and not if ctx has ended; then its requests and the connection are ended. Close does not
-// wait for functions of the host; [Session.Done] does. It may be called more than once: each call
-// waits for the answer, or for its own ctx. The error means that the view did not answer or was not asked; the
-// session has ended in any case.
+// Close ends the session. A view that is ready is asked to end (ui/resource-teardown), for at most 2 s or until ctx
+// ends, and not if ctx has ended; then its requests and the connection are ended. Close does not wait for functions of
+// the host; [Session.Done] does. It may be called more than once: each call waits for the answer, or for its own ctx.
+// The error means that the view did not answer or was not asked; the session has ended in any case.
 //
 // Earlier messages to the view precede the request to end; later ones are dropped.
 func (s *Session) Close(ctx context.Context, reason string) error {

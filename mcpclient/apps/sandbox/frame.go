@@ -110,9 +110,8 @@ func (s *Sandbox) signature(host, settings string) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// settings decodes the URL of a frame at a host. ok is false unless the sandbox has signed it for
-// this host, and its origin of the host's page is still one of them. What the options no longer
-// allow is left out.
+// settings decodes the URL of a frame at a host. ok is false unless the sandbox has signed it for this host, and its
+// origin of the host's page is still one of them. What the options no longer allow is left out.
 func (s *Sandbox) settings(host string, u *url.URL) (out pageSettings, ok bool) {
 	if u.Path != "/" || len(u.RawQuery) > maxURL {
 		return out, false

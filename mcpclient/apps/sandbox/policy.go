@@ -14,9 +14,8 @@ import (
 // policy returns the Content Security Policy for a view that declares these sources, and whose page
 // only the origin ancestor may frame. It leaves out sources that [source.Normalize] refuses.
 //
-// It is the policy of the specification with three restrictions: no requests to the sandbox's
-// own origin (connect-src 'self'), no forms (form-action), and fonts fall under default-src
-// unless sources are declared.
+// It is the policy of the specification with three restrictions: no requests to the sandbox's own origin (connect-src
+// 'self'), no forms (form-action), and fonts fall under default-src unless sources are declared.
 func policy(csp apps.CSP, ancestor string) string {
 	resources := sources(csp.ResourceDomains)
 	var b strings.Builder

@@ -39,8 +39,7 @@ type Options struct {
 	Key []byte
 }
 
-// Sandbox serves the page in which views run. It is an [http.Handler]. Its methods may be
-// called concurrently.
+// Sandbox serves the page in which views run. It is an [http.Handler]. Its methods may be called concurrently.
 type Sandbox struct {
 	origin       origin   // with "*." if views have origins of their own
 	below        string   // the host below which these origins are; "" without them

@@ -14,8 +14,7 @@
 //	-- close --              the server closes the connection
 //	-- dial --               the client opens the next connection
 //
-// A conversation about HTTP itself has these sections. A label after the name
-// tells concurrent requests apart:
+// A conversation about HTTP itself has these sections. A label after the name tells concurrent requests apart:
 //
 //	-- POST --      a request of the client (likewise GET, DELETE): headers, an
 //	                empty line, the message

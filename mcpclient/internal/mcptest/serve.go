@@ -156,8 +156,7 @@ func (s *Script) send(message []byte) error {
 	return errors.New("no HTTP request is under way to send this in")
 }
 
-// frame returns the part of a response that carries a message: an event, or JSON if the response is
-// only the answer.
+// frame returns the part of a response that carries a message: an event, or JSON if the response is only the answer.
 func (s *Script) frame(a *arrival, message []byte, last bool) action {
 	act := action{body: message, end: last}
 	media := "application/json"
@@ -172,8 +171,7 @@ func (s *Script) frame(a *arrival, message []byte, last bool) action {
 	return act
 }
 
-// ServeHTTP plays to HTTP requests. In a conversation of messages it answers by itself what is not
-// a JSON-RPC request.
+// ServeHTTP plays to HTTP requests. In a conversation of messages it answers by itself what is not a JSON-RPC request.
 func (s *Script) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {

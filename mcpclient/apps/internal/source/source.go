@@ -12,10 +12,9 @@ import (
 // Max bounds a source, in bytes.
 const Max = 256
 
-// Normalize normalizes a source for a policy. It accepts an origin with an optional path, of at
-// most 256 bytes. The scheme is https (the default) or, with sockets, wss; http and ws are accepted for
-// the person's own machine only. The first label of the host may be *, if at least two others follow.
-// For anything else ok is false.
+// Normalize normalizes a source for a policy. It accepts an origin with an optional path, of at most 256 bytes. The
+// scheme is https (the default) or, with sockets, wss; http and ws are accepted for the person's own machine only. The
+// first label of the host may be *, if at least two others follow. For anything else ok is false.
 //
 // It rejects keywords of a policy ('unsafe-eval'), bare schemes (data:), characters that end a
 // source or a directive, and a wildcard for all hosts.
@@ -58,8 +57,7 @@ func isPlainPath(path string) bool {
 	return !strings.ContainsAny(path, ":*") && !strings.Contains("/"+path, "//")
 }
 
-// isSourceByte reports whether a byte may appear in a source. Only ASCII may: hosts are written
-// in Punycode.
+// isSourceByte reports whether a byte may appear in a source. Only ASCII may: hosts are written in Punycode.
 func isSourceByte(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("-._~:/*[]", c) >= 0
 }
