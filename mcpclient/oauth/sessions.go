@@ -14,9 +14,6 @@ type session struct {
 	acquired bool   // acquired because the server demanded it: not stored, refreshed or renewed early
 	unsaved  bool   // the store could not keep the token
 	replaces string // the access token that the store has instead, if unsaved is set
-
-	// notBefore is the earliest time of the next early renewal.
-	notBefore time.Time
 }
 
 // linger is how long an attempt to get a token continues without a waiting caller, so that a
@@ -43,11 +40,12 @@ type sessions struct {
 	server  string
 	running sync.WaitGroup // counts flights; none starts once closed is set
 
-	mu      sync.Mutex
-	closed  bool
-	loaded  bool     // the store was read
-	current *session // nil without a token
-	flight  *flight  // nil without an attempt
+	mu        sync.Mutex
+	closed    bool
+	loaded    bool      // the store was read
+	current   *session  // nil without a token
+	notBefore time.Time // the earliest time of its next early renewal
+	flight    *flight   // nil without an attempt
 }
 
 // get returns the current session, nil without a token.
@@ -102,7 +100,7 @@ func (s *sessions) finish(f *flight, next *session, err error) {
 	}
 	switch {
 	case err == nil:
-		s.current = next
+		s.current, s.notBefore = next, time.Time{}
 	case f.signedOut:
 		err = fmt.Errorf("signed out of %s: %w", s.server, err)
 	}
@@ -142,13 +140,10 @@ func (s *sessions) renewInBackground(r *renewal, start func() *flight) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
-	if s.closed || s.flight != nil || s.current != r.previous || now.Before(r.previous.notBefore) {
+	if s.closed || s.flight != nil || s.current != r.previous || now.Before(s.notBefore) {
 		return
 	}
-	paused := *r.previous
-	paused.notBefore = now.Add(renewalPause)
-	s.current = &paused
-	r.previous = &paused
+	s.notBefore = now.Add(renewalPause)
 	r.unattended = true
 	s.flight = start()
 }
