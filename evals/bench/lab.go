@@ -10,6 +10,8 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+
+	"github.com/mcpchain/mcpchain/evals/bench/rig"
 )
 
 // sharedClient is the HTTP client of all compared clients, except in cells with [ownClientSuffix]. It
@@ -112,7 +114,9 @@ func (l *lab) newEndpoint(transport, revision string) (e endpoint, release func(
 	e.revision = revision
 	switch transport {
 	case "pipe":
-		return l.pipeEndpoint(e)
+		var end func() error
+		e.reader, e.writer, end = rig.Pipe(func(r io.Reader, w io.Writer) error { return l.pipe[revision].serve(r, w, 4<<10) })
+		return e, func() { _ = end() } // an error means a closed pipe
 	case "stdio":
 		e.command = []string{l.self, respondStdio, revision}
 	default:
@@ -123,23 +127,6 @@ func (l *lab) newEndpoint(transport, revision string) (e endpoint, release func(
 		}
 	}
 	return e, func() {}
-}
-
-// pipeEndpoint starts a responder in this process, and adds its pipes to an endpoint. release ends both.
-func (l *lab) pipeEndpoint(e endpoint) (endpoint, func()) {
-	requests, toResponder := io.Pipe()
-	fromResponder, responses := io.Pipe()
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		_ = l.pipe[e.revision].serve(requests, responses, 4<<10) // an error means a closed pipe
-	}()
-	e.reader, e.writer = fromResponder, toResponder
-	return e, func() {
-		_ = toResponder.Close()
-		_ = fromResponder.Close()
-		<-ended
-	}
 }
 
 // connection is a session and the function that releases its endpoint.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"sync"
 	"sync/atomic"
 
 	"github.com/mcpchain/mcpchain/evals/bench/rig"
@@ -15,25 +14,19 @@ import (
 type subject struct {
 	cell
 	loop   loop
-	reader io.ReadCloser // messages of an MCP server; nil if the tool is native
+	ran    atomic.Int64  // calls of the tool
+	reader io.ReadCloser // the pipe to an MCP server; nil if the tool is native
 	writer io.WriteCloser
-	ran    atomic.Int64 // calls of the tool
-
-	requests io.Closer // the server's end of the pipe
-	serving  sync.WaitGroup
-	err      error // error of the server, after serving
+	end    func() error // ends the server
 }
 
 func newSubject(ctx context.Context, f framework, c cell) (_ *subject, err error) {
-	s := &subject{cell: c}
+	s := &subject{cell: c, end: func() error { return nil }}
 	if c.kind == static {
-		requests, fromClient := io.Pipe()
-		toClient, answers := io.Pipe()
-		s.reader, s.writer, s.requests = toClient, fromClient, requests
-		s.serving.Go(func() { s.err = s.respond(requests, answers) })
+		s.reader, s.writer, s.end = rig.Pipe(s.respond)
 	}
 	if s.loop, err = f.open(ctx, s); err != nil {
-		return nil, errors.Join(err, s.closeServer())
+		return nil, errors.Join(err, s.end())
 	}
 	return s, nil
 }
@@ -44,20 +37,7 @@ func (s *subject) tool() string {
 	return toolResult
 }
 
-func (s *subject) close() error { return errors.Join(s.loop.close(), s.closeServer()) }
-
-// closeServer ends the server, after the framework has closed its client.
-func (s *subject) closeServer() error {
-	if s.kind == native {
-		return nil
-	}
-	err := errors.Join(s.reader.Close(), s.writer.Close(), s.requests.Close())
-	s.serving.Wait()
-	if err = errors.Join(err, s.err); errors.Is(err, io.ErrClosedPipe) {
-		return nil // the client was first
-	}
-	return err
-}
+func (s *subject) close() error { return errors.Join(s.loop.close(), s.end()) }
 
 // replies holds the answers of the server by method, from the comma behind the id. It speaks 2025-11-25 only, so that
 // all clients speak the same revision.
