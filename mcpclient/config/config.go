@@ -136,28 +136,27 @@ func (l *Loader) Load(ctx context.Context, path string) ([]Server, error) {
 // LoadData is Load for a file that the host has read, so that what a person has allowed is what is
 // used. Environment files are read.
 func (l *Loader) LoadData(ctx context.Context, path string, data []byte) ([]Server, error) {
-	d := &decoder{file: path, readFile: l.EnvFile}
-	if d.readFile == nil {
-		d.readFile = readBounded
+	d := &decoder{opts: *l, file: path}
+	if d.opts.EnvFile == nil {
+		d.opts.EnvFile = readBounded
 	}
-	return l.decode(ctx, d, data)
+	return d.parse(ctx, data)
 }
 
-// ParsePreview reads a file for a person who decides whether to use it: variables and inputs stay
-// as they are written, and no other file is read. Its servers must not be used.
+// ParsePreview reads a file for a person who decides whether to use it: variables and inputs stay as they are written,
+// and no other file is read. Its servers must not be used.
 func ParsePreview(name string, data []byte) ([]Server, error) {
-	l := &Loader{AllowFilters: true, AllowSignIn: true}
-	return l.decode(context.Background(), &decoder{file: name, preview: true}, data)
+	d := &decoder{opts: Loader{AllowFilters: true, AllowSignIn: true}, file: name, preview: true}
+	return d.parse(context.Background(), data)
 }
 
-// decode parses a document, and converts it to a configuration.
-func (l *Loader) decode(ctx context.Context, d *decoder, data []byte) ([]Server, error) {
-	d.only, d.filters, d.signIn = l.Only, l.AllowFilters, l.AllowSignIn
+// parse parses a document, and converts it to a configuration.
+func (d *decoder) parse(ctx context.Context, data []byte) ([]Server, error) {
 	root, err := parseDocument(data)
 	if syntax, ok := errors.AsType[*syntaxError](err); ok {
 		return nil, d.errorf(syntax.line, "", "%s", syntax.reason)
 	}
-	d.readInputs(ctx, root, l.Input)
+	d.readInputs(ctx, root)
 	return d.decode(root)
 }
 

@@ -10,14 +10,11 @@ import (
 
 // decoder turns a document into servers.
 type decoder struct {
-	file     string
-	readFile func(path string) ([]byte, error) // reads environment files
-	inputs   map[string]func() (string, error) // by id: asks a person for the value, once; nil: do not ask
-	preview  bool                              // leave variables as they are, and look for no other file
-	only     []string                          // the servers to read; nil: all
-	names    []string                          // the names of the servers of the file
-	filters  bool                              // whether the caller uses Allow and Deny
-	signIn   bool                              // whether the caller uses OAuth
+	opts    Loader
+	file    string
+	inputs  map[string]func() (string, error) // by id: asks a person for the value, once; nil: do not ask
+	preview bool                              // leave variables as they are, and look for no other file
+	names   []string                          // the names of the servers of the file
 }
 
 func (d *decoder) errorf(line int, key, format string, args ...any) *fault {
@@ -42,7 +39,7 @@ func (d *decoder) decode(root *node) ([]Server, error) {
 
 // checkOnly reports a server that was asked for and is missing.
 func (d *decoder) checkOnly(indexes map[string]int) error {
-	for _, name := range d.only {
+	for _, name := range d.opts.Only {
 		if _, ok := indexes[name]; !ok {
 			return d.errorf(1, "", "there is no server %s%s", quoteKey(name), d.suggestServers(name))
 		}
@@ -78,7 +75,7 @@ func (d *decoder) suggestServers(name string) string {
 func (d *decoder) appendServers(all []Server, indexes map[string]int, in section) []Server {
 	for _, s := range in.servers.value.members {
 		d.names = append(d.names, s.key)
-		if d.only != nil && !slices.Contains(d.only, s.key) {
+		if d.opts.Only != nil && !slices.Contains(d.opts.Only, s.key) {
 			continue
 		}
 		key := in.key + "." + keyName(s.key)

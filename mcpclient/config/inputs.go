@@ -51,8 +51,8 @@ func (in *Input) value(answer string) (string, error) {
 
 // readInputs decodes the inputs of a document, at its root or beside mcp.servers. An invalid input
 // is treated as unknown.
-func (d *decoder) readInputs(ctx context.Context, root *node, ask func(context.Context, *Input) (string, error)) {
-	if ask == nil {
+func (d *decoder) readInputs(ctx context.Context, root *node) {
+	if d.opts.Input == nil {
 		return
 	}
 	d.inputs = map[string]func() (string, error){}
@@ -71,7 +71,7 @@ func (d *decoder) readInputs(ctx context.Context, root *node, ask func(context.C
 		d.inputs[in.ID] = sync.OnceValues(func() (string, error) {
 			shown := *in // ask may change it
 			shown.Choices = slices.Clone(in.Choices)
-			answer, err := ask(ctx, &shown)
+			answer, err := d.opts.Input(ctx, &shown)
 			if err != nil {
 				return "", err
 			}

@@ -67,7 +67,7 @@ func (s *settings) oauth(t transport.Transport) *OAuth {
 	if h, remote := t.(*mcpclient.HTTP); remote && h.Header.Get("Authorization") != "" && s.isKnown(h.Header.Get("Authorization")) {
 		s.noteMistake(m.line, key, "does not go with the header Authorization: a request has one of them")
 	}
-	if !s.d.signIn && len(m.value.members) > 0 {
+	if !s.d.opts.AllowSignIn && len(m.value.members) > 0 {
 		s.noteUnsupported(m.line, key, "not supported: this program does not sign in by the file")
 	}
 	return o

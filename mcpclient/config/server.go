@@ -152,7 +152,7 @@ func (s *settings) tools() (allow, deny []string) {
 	if m, ok := s.node["includeTools"]; ok && len(allow) == 0 {
 		s.noteMistake(m.line, s.keyPath("includeTools"), `allows no tool; remove the key to use all, or set "disabled"`)
 	}
-	if !s.d.filters && (deny != nil || !allowsAll(allow)) {
+	if !s.d.opts.AllowFilters && (deny != nil || !allowsAll(allow)) {
 		key := "includeTools"
 		if allowsAll(allow) {
 			key = "excludeTools"

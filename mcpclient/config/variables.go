@@ -124,7 +124,7 @@ func (s *settings) envFile() (env []string) {
 		return nil
 	}
 	line, key := s.node["envFile"].line, s.key+".envFile"
-	data, err := s.d.readFile(path)
+	data, err := s.d.opts.EnvFile(path)
 	if err != nil {
 		s.noteMistake(line, key, "%v", err)
 	}
