@@ -60,7 +60,7 @@ type Option struct {
 // A choice is identified by its value, its title, or its number from 1, regardless of case unless that distinguishes
 // options. Several choices are separated by commas. A boolean is yes or no, true or false, y or n, 1 or 0.
 func (f *Field) Parse(text string) (any, error) {
-	if f.Kind != KindString || formatName(f.Format) != "" {
+	if f.Kind != KindString || formats[f.Format].name != "" {
 		text = strings.TrimSpace(text)
 	}
 	if text == "" {

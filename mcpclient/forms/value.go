@@ -50,7 +50,8 @@ func (f *Field) value(v any) (any, error) {
 
 // fitsString reports whether a text has the length, the format and the pattern of the field.
 func (f *Field) fitsString(s string) bool {
-	if !utf8.ValidString(s) || !f.isWithin(float64(utf8.RuneCountInString(s))) || !fitsFormat(f.Format, s) {
+	format, known := formats[f.Format]
+	if !utf8.ValidString(s) || !f.isWithin(float64(utf8.RuneCountInString(s))) || known && !format.fits(s) {
 		return false
 	}
 	re, err := tree.CompilePattern(f.Pattern) // unanchored, as in JSON Schema
@@ -62,38 +63,27 @@ func (f *Field) isWithin(n float64) bool {
 	return (f.Min == nil || n >= *f.Min) && (f.Max == nil || n <= *f.Max)
 }
 
-// formatName names a format that is checked; "" stands for the others, which are the server's own.
-func formatName(format string) string {
-	switch format {
-	case "email":
-		return "an email address"
-	case "uri":
-		return "a URI with its scheme"
-	case "date":
-		return "a day of the calendar, as in 2027-05-31"
-	case "date-time":
-		return "a date and time, as in 2027-05-31T19:30:00Z"
-	}
-	return ""
-}
-
-// fitsFormat reports whether a text has a format. A format of the server's own is not checked.
-func fitsFormat(format, s string) bool {
-	switch format {
-	case "email":
+// formats are the formats that are checked. Others are the server's own.
+var formats = map[string]struct {
+	name string
+	fits func(string) bool
+}{
+	"email": {"an email address", func(s string) bool {
 		a, err := mail.ParseAddress(s)
 		return err == nil && a.Address == s // without a display name
-	case "uri":
+	}},
+	"uri": {"a URI with its scheme", func(s string) bool {
 		u, err := url.Parse(s)
 		return err == nil && u.IsAbs() && !strings.ContainsFunc(s, notInURI)
-	case "date":
+	}},
+	"date": {"a day of the calendar, as in 2027-05-31", func(s string) bool {
 		_, err := time.Parse(time.DateOnly, s)
 		return err == nil
-	case "date-time":
+	}},
+	"date-time": {"a date and time, as in 2027-05-31T19:30:00Z", func(s string) bool {
 		_, err := time.Parse(time.RFC3339, s)
 		return err == nil && s[len("2006-01-02T15")] == ':' && !strings.Contains(s, ",") // which Parse does not mind
-	}
-	return true
+	}},
 }
 
 func notInURI(r rune) bool {
@@ -192,7 +182,7 @@ func (f *Field) expected() string {
 	measure := ""
 	switch f.Kind {
 	case KindString:
-		b.WriteString(cmp.Or(formatName(f.Format), "text"))
+		b.WriteString(cmp.Or(formats[f.Format].name, "text"))
 		measure = "length "
 	case KindNumber:
 		b.WriteString("a number")
