@@ -58,12 +58,13 @@ type framework struct {
 }
 
 // loop is an agent that is ready to run.
-type loop interface {
-	// run asks the question in a new session, and returns the answer.
-	run(context.Context) (string, error)
-
-	close() error
+type loop struct {
+	run   func(context.Context) (string, error) // asks the question in a new session, and returns the answer
+	close func() error
 }
+
+// nothing is the close of a loop that has nothing to close.
+func nothing() error { return nil }
 
 // Names of frameworks.
 const (

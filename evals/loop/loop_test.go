@@ -69,16 +69,12 @@ func TestRunsAreChecked(t *testing.T) {
 		"odd":  `got the answer "odd", want "done"`,
 		answer: "the tool ran 0 times in 3 runs, want 30",
 	} {
-		f := framework{name: "fake", open: func(context.Context, *subject) (loop, error) { return fake(says), nil }}
+		fake := loop{run: func(context.Context) (string, error) { return says, nil }, close: nothing}
+		f := framework{name: "fake", open: func(context.Context, *subject) (loop, error) { return fake, nil }}
 		s := check.Value(newSubject(t.Context(), f, at))(t)
 		check.Equal(t, "", fmt.Sprint(s.measure(t.Context(), 3, &rig.Meter{})), want)
 	}
 }
-
-type fake string
-
-func (f fake) run(context.Context) (string, error) { return string(f), nil }
-func (fake) close() error                          { return nil }
 
 // counted is a store that counts its commits.
 type counted struct {

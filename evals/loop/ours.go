@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 
@@ -13,72 +14,51 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-type ours struct {
-	agent *agent.Agent
-	store record.Store     // may be nil
-	tools *adapter.Toolset // nil if the tool is native
-	input []run.Message
-}
-
 // openOurs opens our agent for a cell, with a history of that many messages.
-func openOurs(ctx context.Context, s *subject, messages int, store record.Store) (_ loop, err error) {
-	o := &ours{store: store, input: append(ourHistory(messages), run.Text(run.RoleUser, question))}
-	defer func() {
-		if err != nil {
-			_ = o.close()
-		}
-	}()
-	tool, err := o.newTool(ctx, s)
+func openOurs(ctx context.Context, s *subject, messages int, store record.Store) (loop, error) {
+	tool, end, err := newTool(ctx, s)
 	if err != nil {
-		return nil, err
+		return loop{}, err
 	}
-	o.agent, err = agent.New(ourModel{newScript(s.turns, s.calls)}, &agent.Options{
+	a, err := agent.New(ourModel{newScript(s.turns, s.calls)}, &agent.Options{
 		Tools:   []adapter.Source{tool},
 		Durable: agent.Durable{Store: store},
 		Limits:  run.Limits{Calls: -1, Parallel: s.calls},
 	})
 	if err != nil {
-		return nil, err
+		return loop{}, errors.Join(err, end())
 	}
-	return o, nil
+	input := append(ourHistory(messages), run.Text(run.RoleUser, question))
+	return loop{close: end, run: func(ctx context.Context) (string, error) {
+		result, err := a.Run(ctx, input)
+		if err != nil {
+			return "", err
+		}
+		if result.Status != run.StatusFinished {
+			return "", fmt.Errorf("run %s is %s, want %s", result.State.Key(), result.Status, run.StatusFinished)
+		}
+		if store == nil {
+			return result.Output, nil
+		}
+		return result.Output, store.Delete(ctx, result.State.Key()) // otherwise the runs would pile up in memory
+	}}, nil
 }
 
-// newTool returns the tool of the cell: a Go function, or the toolset of its server.
-func (o *ours) newTool(ctx context.Context, s *subject) (_ adapter.Source, err error) {
+// newTool returns the tool of the cell: a Go function, or the toolset of its server, which end closes.
+func newTool(ctx context.Context, s *subject) (_ adapter.Source, end func() error, err error) {
 	if s.kind == native {
 		return adapter.Func(toolName, toolPurpose, func(context.Context, input) (string, error) { return s.tool(), nil },
-			&adapter.FuncOptions{ReadOnly: true}), nil
+			&adapter.FuncOptions{ReadOnly: true}), nothing, nil
 	}
-	o.tools, err = adapter.Open(ctx, []adapter.Server{{
+	tools, err := adapter.Open(ctx, []adapter.Server{{
 		Name:      "server",
 		Transport: &mcpclient.IO{Reader: s.reader, Writer: s.writer},
 		Policy:    adapter.Policy{Trust: adapter.TrustHints},
 	}}, nil)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return o.tools, nil
-}
-
-func (o *ours) run(ctx context.Context) (string, error) {
-	result, err := o.agent.Run(ctx, o.input)
-	if err != nil {
-		return "", err
-	}
-	if result.Status != run.StatusFinished {
-		return "", fmt.Errorf("run %s is %s, want %s", result.State.Key(), result.Status, run.StatusFinished)
-	}
-	if o.store == nil {
-		return result.Output, nil
-	}
-	return result.Output, o.store.Delete(ctx, result.State.Key()) // otherwise the runs would pile up in memory
-}
-
-func (o *ours) close() error {
-	if o.tools == nil {
-		return nil
-	}
-	return o.tools.Close()
+	return tools, tools.Close, nil
 }
 
 type ourModel struct{ *script }

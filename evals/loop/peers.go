@@ -22,28 +22,27 @@ import (
 	"github.com/tmc/langchaingo/tools"
 )
 
-type eino struct {
-	runner *adk.Runner
-	client *mcpgo.Client // nil if the tool is native
-	input  []*schema.Message
-}
-
+// openEino opens a ChatModelAgent of Eino's ADK.
 func openEino(ctx context.Context, s *subject) (_ loop, err error) {
-	e := new(eino)
+	end := nothing
 	defer func() {
 		if err != nil {
-			_ = e.close()
+			err = errors.Join(err, end())
 		}
 	}()
 	var tools []tool.BaseTool
 	if s.kind == native {
 		echo, err := utils.InferTool(toolName, toolPurpose, func(context.Context, input) (string, error) { return s.tool(), nil })
 		if err != nil {
-			return nil, err
+			return loop{}, err
 		}
 		tools = append(tools, echo)
-	} else if tools, err = e.connect(ctx, s); err != nil {
-		return nil, err
+	} else {
+		client := mcpgo.NewClient(transport.NewIO(s.reader, s.writer, io.NopCloser(strings.NewReader(""))))
+		end = client.Close
+		if tools, err = connectEino(ctx, client); err != nil {
+			return loop{}, err
+		}
 	}
 	a, err := adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{
 		Name:        "agent",
@@ -52,30 +51,30 @@ func openEino(ctx context.Context, s *subject) (_ loop, err error) {
 		ToolsConfig: adk.ToolsConfig{ToolsNodeConfig: compose.ToolsNodeConfig{Tools: tools}},
 	})
 	if err != nil {
-		return nil, err
+		return loop{}, err
 	}
-	e.runner = adk.NewRunner(ctx, adk.RunnerConfig{Agent: a})
-	e.input = append(einoHistory(s.history), schema.UserMessage(question))
-	return e, nil
+	runner := adk.NewRunner(ctx, adk.RunnerConfig{Agent: a})
+	input := append(einoHistory(s.history), schema.UserMessage(question))
+	return loop{close: end, run: func(ctx context.Context) (string, error) { return lastText(runner.Run(ctx, input)) }}, nil
 }
 
-// connect returns the tools of the MCP server.
-func (e *eino) connect(ctx context.Context, s *subject) ([]tool.BaseTool, error) {
-	e.client = mcpgo.NewClient(transport.NewIO(s.reader, s.writer, io.NopCloser(strings.NewReader(""))))
-	if err := e.client.Start(context.WithoutCancel(ctx)); err != nil {
+// connectEino returns the tools of the MCP server.
+func connectEino(ctx context.Context, client *mcpgo.Client) ([]tool.BaseTool, error) {
+	if err := client.Start(context.WithoutCancel(ctx)); err != nil {
 		return nil, err
 	}
 	var request mcp.InitializeRequest
 	request.Params.ProtocolVersion = mcp.LATEST_PROTOCOL_VERSION
 	request.Params.ClientInfo = mcp.Implementation{Name: "eino", Version: "1.0.0"}
-	if _, err := e.client.Initialize(ctx, request); err != nil {
+	if _, err := client.Initialize(ctx, request); err != nil {
 		return nil, err
 	}
-	return einomcp.GetTools(ctx, &einomcp.Config{Cli: e.client})
+	return einomcp.GetTools(ctx, &einomcp.Config{Cli: client})
 }
 
-func (e *eino) run(ctx context.Context) (text string, err error) {
-	for events := e.runner.Run(ctx, e.input); ; {
+// lastText returns the text of the last message of a run.
+func lastText(events *adk.AsyncIterator[*adk.AgentEvent]) (text string, err error) {
+	for {
 		event, ok := events.Next()
 		if !ok {
 			return text, err
@@ -91,13 +90,6 @@ func (e *eino) run(ctx context.Context) (text string, err error) {
 		}
 		text = message.Content
 	}
-}
-
-func (e *eino) close() error {
-	if e.client == nil {
-		return nil
-	}
-	return e.client.Close()
 }
 
 func einoHistory(n int) []*schema.Message {
@@ -132,18 +124,12 @@ func (m einoModel) Stream(ctx context.Context, messages []*schema.Message, optio
 	return schema.StreamReaderFromArray([]*schema.Message{message}), nil
 }
 
-type langchainGo struct{ *agents.Executor }
-
+// openLangchainGo opens langchaingo's executor with its agent for functions.
 func openLangchainGo(_ context.Context, s *subject) (loop, error) {
 	a := agents.NewOpenAIFunctionsAgent(lcModel{newScript(s.turns, s.calls)}, []tools.Tool{lcTool{s}})
-	return langchainGo{agents.NewExecutor(a, agents.WithMaxIterations(turns+1))}, nil
+	executor := agents.NewExecutor(a, agents.WithMaxIterations(turns+1))
+	return loop{close: nothing, run: func(ctx context.Context) (string, error) { return chains.Run(ctx, executor, question) }}, nil
 }
-
-func (l langchainGo) run(ctx context.Context) (string, error) {
-	return chains.Run(ctx, l.Executor, question)
-}
-
-func (l langchainGo) close() error { return nil }
 
 // lcTool is the tool in langchaingo's type: it gets the arguments as text.
 type lcTool struct{ *subject }

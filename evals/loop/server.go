@@ -21,7 +21,7 @@ type subject struct {
 }
 
 func newSubject(ctx context.Context, f framework, c cell) (_ *subject, err error) {
-	s := &subject{cell: c, end: func() error { return nil }}
+	s := &subject{cell: c, end: nothing}
 	if c.kind == static {
 		s.reader, s.writer, s.end = rig.Pipe(s.respond)
 	}
