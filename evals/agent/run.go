@@ -116,11 +116,17 @@ func (o *Options) plan(suites []*suite.Suite) (all []*trial.Trial, err error) {
 	if _, ok := cost.PriceOf(o.Prices, m.Endpoint.Name); o.Prices != nil && !ok {
 		return nil, fmt.Errorf("the prices of %s have none of the model %s: it has no column of costs", o.Prices.Date, m)
 	}
+	settings := o.Settings
+	settings.Model = m
 	for _, s := range suites {
-		all = append(all, o.trials(s)...)
-	}
-	for _, t := range all {
-		t.Model, t.Program = m, program
+		for _, t := range s.Tasks {
+			if o.Tasks != nil && !o.Tasks(s.Name, t.ID) {
+				continue
+			}
+			for i := range max(o.Trials, 1) {
+				all = append(all, &trial.Trial{Settings: settings, Suite: s, Task: t, N: i, Program: program})
+			}
+		}
 	}
 	return all, nil
 }
@@ -158,16 +164,3 @@ var Program = sync.OnceValues(func() (string, error) {
 	_, err = io.Copy(sum, f)
 	return hex.EncodeToString(sum.Sum(nil)[:6]), err
 })
-
-// trials returns the trials of the chosen tasks of a suite.
-func (o *Options) trials(s *suite.Suite) (all []*trial.Trial) {
-	for _, t := range s.Tasks {
-		if o.Tasks != nil && !o.Tasks(s.Name, t.ID) {
-			continue
-		}
-		for i := range max(o.Trials, 1) {
-			all = append(all, &trial.Trial{Settings: o.Settings, Suite: s, Task: t, N: i})
-		}
-	}
-	return all
-}

@@ -150,15 +150,11 @@ func (m lcModel) GenerateContent(context.Context, []llms.MessageContent, ...llms
 		choice.StopReason, choice.ToolCalls = "tool_calls", make([]llms.ToolCall, len(ids))
 	}
 	for i, id := range ids {
-		choice.ToolCalls[i] = lcCall(id)
+		choice.ToolCalls[i] = llms.ToolCall{ID: id, Type: "function", FunctionCall: &llms.FunctionCall{Name: toolName, Arguments: arguments}}
 	}
 	return &llms.ContentResponse{Choices: []*llms.ContentChoice{choice}}, nil
 }
 
 func (m lcModel) Call(ctx context.Context, prompt string, options ...llms.CallOption) (string, error) {
 	return llms.GenerateFromSinglePrompt(ctx, m, prompt, options...)
-}
-
-func lcCall(id string) llms.ToolCall {
-	return llms.ToolCall{ID: id, Type: "function", FunctionCall: &llms.FunctionCall{Name: toolName, Arguments: arguments}}
 }

@@ -94,7 +94,7 @@ func (t *Transport) currentSession(ctx context.Context) (*session, error) {
 		return nil, err
 	}
 	s := t.sessions.get()
-	if s == nil || !t.isRenewable(s) {
+	if s == nil || s.token.Refresh == "" && t.flow.interactive() { // only a person can renew it
 		return s, nil
 	}
 	now := time.Now()
@@ -106,11 +106,6 @@ func (t *Transport) currentSession(ctx context.Context) (*session, error) {
 		t.sessions.renewInBackground(r, func() *flight { return t.start(ctx, r) })
 	}
 	return s, nil
-}
-
-// isRenewable reports whether a token can be renewed without a person.
-func (t *Transport) isRenewable(s *session) bool {
-	return s.token.Refresh != "" || !t.flow.interactive()
 }
 
 // loadOnce reads the stored session, once. It tries again after an error.

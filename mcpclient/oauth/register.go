@@ -113,7 +113,15 @@ func (g *registrar) registerOnce(ctx context.Context, s *site, name, redirectURI
 // register registers the client (RFC 7591).
 func (g *registrar) register(ctx context.Context, s *site, name, redirectURI string) (*registration, error) {
 	const doing = "register the client"
-	body, err := json.Marshal(g.newClientMetadata(name, s.meta, redirectURI))
+	body, err := json.Marshal(&clientMetadata{
+		ClientName:              cmp.Or(name, "mcpchain"),
+		RedirectURIs:            []string{redirectURI},
+		GrantTypes:              []string{"authorization_code", "refresh_token"},
+		ResponseTypes:           []string{"code"},
+		TokenEndpointAuthMethod: methodToRegister(s.meta),
+		ApplicationType:         applicationType(redirectURI),
+		DPoPBoundAccessTokens:   g.boundTokens,
+	})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", doing, err)
 	}
@@ -158,19 +166,6 @@ func decodeRegistration(a *answer) (*registration, error) {
 		r.Expiry = time.Unix(int64(got.Expires), 0)
 	}
 	return r, r.checkMethod()
-}
-
-// newClientMetadata returns the metadata to register at an issuer with metadata m.
-func (g *registrar) newClientMetadata(name string, m *issuerMetadata, redirectURI string) *clientMetadata {
-	return &clientMetadata{
-		ClientName:              cmp.Or(name, "mcpchain"),
-		RedirectURIs:            []string{redirectURI},
-		GrantTypes:              []string{"authorization_code", "refresh_token"},
-		ResponseTypes:           []string{"code"},
-		TokenEndpointAuthMethod: methodToRegister(m),
-		ApplicationType:         applicationType(redirectURI),
-		DPoPBoundAccessTokens:   g.boundTokens,
-	}
 }
 
 // methodToRegister returns the authentication method to ask for: none if the server supports that

@@ -37,11 +37,6 @@ type openaiCheck struct {
 	tools   []string // names
 }
 
-// wantsReasoning reports whether the request asks for reasoning, or for its encrypted content.
-func (c *openaiCheck) wantsReasoning() bool {
-	return c.members["reasoning"] != nil || strings.Contains(string(c.members["include"]), "encrypted_content")
-}
-
 func checkOpenAI(r *OpenAIRequest, published func([]byte) error) (c openaiCheck, err error) {
 	if err := published(r.Body); err != nil {
 		return c, Refuse("by the published schema: %v", err)
@@ -78,7 +73,7 @@ func (h *OpenAI) checkResponses(r *OpenAIRequest) (stream bool, err error) {
 		return false, err
 	case string(c.members["store"]) != "false":
 		return false, Refuse("these tests are of an organization without a store: 'store' must be false")
-	case c.rule.efforts == "" && c.wantsReasoning():
+	case c.rule.efforts == "" && (c.members["reasoning"] != nil || strings.Contains(string(c.members["include"]), "encrypted_content")):
 		return false, Refuse("Encrypted content is not supported with this model.")
 	}
 	return c.stream, h.checkInput(r.Input, c.tools, c.rule.addsTools)

@@ -31,7 +31,11 @@ type Provider struct {
 // startProvider runs a provider of tokens for a resource until the test ends. They expire after life, in whole seconds.
 func startProvider(t testing.TB, resource string, life time.Duration) *Provider {
 	t.Helper()
-	set := install(t)
+	folder, err := fs.Sub(files, "npm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := testenv.InstallNPM(t, folder)
 	port := set.Listen(t, regexp.MustCompile(`^listening at (\d+)$`), set.Path("provider.mjs"), resource, fmt.Sprint(int(life.Seconds())))
 	return &Provider{Issuer: "http://127.0.0.1:" + port, Login: "ada"}
 }
@@ -112,12 +116,3 @@ func request(ctx context.Context, client *http.Client, method, target string, fo
 
 //go:embed npm
 var files embed.FS
-
-func install(t testing.TB) *testenv.NPM {
-	t.Helper()
-	set, err := fs.Sub(files, "npm")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return testenv.InstallNPM(t, set)
-}
