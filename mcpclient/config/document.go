@@ -34,17 +34,12 @@ func (d *decoder) decode(root *node) ([]Server, error) {
 	for _, s := range all {
 		servers = d.appendServers(servers, indexes, s)
 	}
-	return servers, d.checkOnly(indexes)
-}
-
-// checkOnly reports a server that was asked for and is missing.
-func (d *decoder) checkOnly(indexes map[string]int) error {
 	for _, name := range d.opts.Only {
 		if _, ok := indexes[name]; !ok {
-			return d.errorf(1, "", "there is no server %s%s", quoteKey(name), d.suggestServers(name))
+			return nil, d.errorf(1, "", "there is no server %s%s", quoteKey(name), d.suggestServers(name))
 		}
 	}
-	return nil
+	return servers, nil
 }
 
 // maxSuggested bounds the servers that an error names.

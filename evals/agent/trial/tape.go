@@ -58,7 +58,8 @@ func (p *player) keepFiles() error {
 		}
 	}
 	for _, s := range p.Task.Expect.State {
-		if p.inProcess(s.File) {
+		label, _, _ := strings.Cut(strings.TrimSuffix(s.File, ".json"), "/")
+		if server := p.Suite.Servers[label]; server != nil && server.InProcess != "" {
 			continue
 		}
 		if text, ok := files[s.File]; ok {
@@ -73,13 +74,6 @@ func (p *player) keepFiles() error {
 		return p.tape.KeepFiles(files)
 	}
 	return nil
-}
-
-// inProcess reports whether a file belongs to an in-process server.
-func (p *player) inProcess(file string) bool {
-	label, _, _ := strings.Cut(strings.TrimSuffix(file, ".json"), "/")
-	s := p.Suite.Servers[label]
-	return s != nil && s.InProcess != ""
 }
 
 func removeSecrets(l *results.Line, f *tape.Filter) {

@@ -56,7 +56,8 @@ func (a *accounts) list(*call) (string, error) {
 
 // transfer moves an amount from one account to another.
 func (a *accounts) transfer(c *call) (string, error) {
-	from, to, amount := c.text("from"), c.text("to"), c.number("amount")
+	from, to := c.text("from"), c.text("to")
+	amount, _ := c.args["amount"].(float64)
 	if err := a.check(from, to); err != nil {
 		return "", err
 	}

@@ -143,11 +143,6 @@ func (c *call) text(name string) string {
 	return s
 }
 
-func (c *call) number(name string) float64 {
-	n, _ := c.args[name].(float64)
-	return n
-}
-
 // object returns the schema of an object that has exactly these properties: strings, and numbers by names after a #.
 func object(names ...string) string {
 	properties, required := map[string]any{}, []string{}

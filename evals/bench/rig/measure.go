@@ -36,16 +36,23 @@ func (c *Comparison) Measure(ctx context.Context, s *Settings, name string) (_ *
 		}
 	}()
 	for _, subject := range s.Subjects {
-		e, err := c.openEntrant(ctx, cell, subject)
-		switch {
-		case err != nil:
-			return nil, err
-		case e.Subject == nil || e.Memory != nil:
-			continue
+		e := &entrant{cell: name, name: subject}
+		if e.Subject, err = c.Open(ctx, name, subject); err != nil {
+			return nil, e.nameError(err)
 		}
-		timed = append(timed, e)
-		if err := e.calibrate(ctx, s.Length); err != nil {
-			return nil, err
+		switch {
+		case e.Subject == nil: // it has no part in the cell
+		case e.Memory != nil:
+			sample, err := e.Memory(ctx)
+			if err != nil {
+				return nil, e.nameError(err)
+			}
+			cell.Add(subject, sample)
+		default:
+			timed = append(timed, e)
+			if err := e.calibrate(ctx, s.Length); err != nil {
+				return nil, err
+			}
 		}
 	}
 	// The order rotates, so that no subject always follows the same one.
@@ -60,18 +67,6 @@ func (c *Comparison) Measure(ctx context.Context, s *Settings, name string) (_ *
 		}
 	}
 	return cell, nil
-}
-
-// openEntrant opens a subject in a cell. One whose memory is measured gets its sample immediately.
-func (c *Comparison) openEntrant(ctx context.Context, cell *Cell, subject string) (*entrant, error) {
-	s, err := c.Open(ctx, cell.Name, subject)
-	e := &entrant{cell: cell.Name, name: subject, Subject: s}
-	if err == nil && s != nil && s.Memory != nil {
-		var sample Sample
-		sample, err = s.Memory(ctx)
-		cell.Add(subject, sample)
-	}
-	return e, e.nameError(err)
 }
 
 // entrant is a subject with its name.
