@@ -66,13 +66,8 @@ func Recorder(task, file string, filter *Filter) *Tape {
 
 // Player returns a tape that plays a file.
 func Player(task, file string, filter *Filter) (*Tape, error) {
-	t := &Tape{
-		task:        task,
-		file:        file,
-		filter:      filter,
-		played:      map[int]bool{},
-		connections: map[string]int{},
-	}
+	t := Recorder(task, file, filter)
+	t.played = map[int]bool{}
 	data, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%w: task %q: there is no file %s", ErrMiss, task, file)

@@ -237,13 +237,7 @@ func transcript(t *suite.Task, e *grade.Evidence) (all []results.Entry) {
 		add(results.Entry{Who: "run", Kind: "error", Text: e.State.Error, Error: true})
 	}
 	for _, l := range e.Ledger {
-		add(results.Entry{
-			Who:   l.Server,
-			Kind:  "reached",
-			Name:  l.Tool,
-			Text:  string(l.Arguments),
-			Error: l.Failed,
-		})
+		add(results.Entry{Who: l.Server, Kind: "reached", Name: l.Tool, Text: string(l.Arguments), Error: l.Failed})
 	}
 	return all
 }
