@@ -28,18 +28,20 @@ func (t *turn) send(c *ledger.Call) (func() error, error) {
 	if err != nil {
 		return nil, err
 	}
-	resume := func(task string) sendFunc {
-		return func(j *job, ctx context.Context, opts callOptions) *adapter.Result {
-			return j.call.Continue(ctx, task, round, answers, opts...)
+	if c.Task == nil && round == nil { // most calls: without a closure
+		return t.recordIntent(c, j, (*job).run)
+	}
+	resume := func(j *job, ctx context.Context, opts callOptions) *adapter.Result {
+		task := ""
+		if c.Task != nil {
+			task = c.Task.ID
 		}
+		return j.call.Continue(ctx, task, round, answers, opts...)
 	}
-	switch {
-	case c.Task != nil:
-		return func() error { return t.sender.perform(c, j, resume(c.Task.ID)) }, nil
-	case round != nil:
-		return t.recordIntent(c, j, resume(""))
+	if c.Task == nil {
+		return t.recordIntent(c, j, resume)
 	}
-	return t.recordIntent(c, j, (*job).run)
+	return func() error { return t.sender.perform(c, j, resume) }, nil
 }
 
 // runnable returns the job of a call for which there is room. It is nil if the call has to wait, or ends because its

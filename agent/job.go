@@ -170,8 +170,9 @@ func (t *tools) part(j *job, r *adapter.Result) run.Part {
 		p.Structured, p.Meta = r.Raw.StructuredContent, r.Raw.Meta
 	}
 	if r.Tool == t.agent.search.tool {
-		_ = json.Unmarshal(p.Structured, &p.Tools) // written by runSearch
-		p.Structured = nil
+		var names []string
+		_ = json.Unmarshal(p.Structured, &names) // written by runSearch
+		p.Tools, p.Structured = names, nil
 	}
 	for _, m := range r.Media {
 		if binary, ok := m.(llms.BinaryContent); ok {
