@@ -19,8 +19,8 @@ func FirstEpoch(now time.Time) uint64 { return uint64(max(1, now.UnixMicro())) }
 // maxTicks bounds the wait of AwaitEpoch, in milliseconds. Clocks of some systems stand still for 16 ms.
 const maxTicks = 20
 
-// AwaitEpoch waits, before a store has deleted a run, until a new run would get a higher epoch. It does not
-// wait for a clock that was set back further.
+// AwaitEpoch waits until a new run would get a higher epoch than a run that a store is deleting. It does not wait for a
+// clock that was set back further.
 func AwaitEpoch(epoch uint64, clock func() (time.Time, error)) error {
 	for range maxTicks {
 		now, err := clock()

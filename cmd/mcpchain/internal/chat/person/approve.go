@@ -103,8 +103,8 @@ var approvalAnswers = []screen.Answer{
 // explainedAnswers are all answers but the question mark, which is the last one.
 var explainedAnswers = approvalAnswers[:len(approvalAnswers)-1]
 
-// decide turns the key of an answer into a decision. The error is [screen.ErrLeft] if the person is to be asked again:
-// about the question mark, or because the person went back or changed nothing. Then the draft keeps the text.
+// decide turns the key of an answer into a decision. The error is [screen.ErrLeft] if the person is to be asked again: after
+// the question mark, or after going back or changing nothing. The draft keeps the text of an edit.
 func (p *Person) decide(
 	ctx context.Context, a *approval.Request, draft *screen.Draft, key byte,
 ) (approval.Decision, error) {

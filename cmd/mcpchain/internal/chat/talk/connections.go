@@ -103,19 +103,17 @@ func revisionOf(s *adapter.ServerStatus) string {
 // onRestart tells the person when a server is lost and when it is back, but not about further failures between.
 func (l *Servers) onRestart(server string) func(attempt int, why error) {
 	return func(_ int, why error) {
-		wasLost := l.lostReason(server) != nil
-		if _, died := errors.AsType[*transport.ProcessError](why); died {
-			why = reason.Server{}.Explain(why) // without the server: its advice is for the first start
-		}
-		switch {
-		case why == nil:
+		if why == nil {
 			l.lost.Delete(server)
 			l.screen.Note(screen.Faint, "the server %s is back", server)
 			return
-		case !wasLost:
+		}
+		if _, died := errors.AsType[*transport.ProcessError](why); died {
+			why = reason.Server{}.Explain(why) // without the server: its advice is for the first start
+		}
+		if _, wasLost := l.lost.Swap(server, why); !wasLost {
 			l.screen.Note(screen.Fail, "lost the server %s, and start it again: %v", server, why)
 		}
-		l.lost.Store(server, why)
 	}
 }
 

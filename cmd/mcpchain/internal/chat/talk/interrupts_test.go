@@ -44,56 +44,45 @@ func TestInterruptedTurnOfAScript(t *testing.T) {
 }
 
 func TestSecondInterruptEndsTheProgram(t *testing.T) {
-	for name, then := range map[string]func(program context.Context, i *Interrupts, start time.Time){
-		"at once, between turns": func(_ context.Context, i *Interrupts, start time.Time) {
-			i.handle(os.Interrupt, start.Add(doubleInterrupt-1))
-		},
-		"at once, in the next turn": func(program context.Context, i *Interrupts, start time.Time) {
+	for _, inTurn := range []bool{false, true} {
+		program, i := newInterrupts(t)
+		start := time.Now()
+		_, done := i.beginTurn(program)
+		i.handle(os.Interrupt, start)
+		done()
+		if inTurn {
 			_, done := i.beginTurn(program)
 			defer done()
-			i.handle(os.Interrupt, start.Add(doubleInterrupt-1))
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			program, i := newInterrupts(t)
-			start := time.Now()
-			_, done := i.beginTurn(program)
-			i.handle(os.Interrupt, start)
-			done()
-			then(program, i, start)
-			quit, ok := errors.AsType[*QuitError](context.Cause(program))
-			check.That(t, ok && quit.Signal == syscall.SIGINT, "got %v, want the end by an interrupt", context.Cause(program))
-		})
+		}
+		i.handle(os.Interrupt, start.Add(doubleInterrupt-1))
+		quit, ok := errors.AsType[*QuitError](context.Cause(program))
+		check.That(t, ok && quit.Signal == syscall.SIGINT, "in the next turn: %v: got %v, want the end by an interrupt", inTurn, context.Cause(program))
 	}
 }
 
-// noting is a screen that looks for the mutex when it writes a note.
+// noting is a screen with a function for notes.
 type noting struct {
 	screen.Screen
-	i     *Interrupts
-	notes int
-	held  bool
+	onNote func()
 }
 
-func (n *noting) Note(screen.Style, string, ...any) {
-	n.notes++
-	if n.i.mu.TryLock() {
-		n.i.mu.Unlock()
-	} else {
-		n.held = true
-	}
-}
+func (n noting) Note(screen.Style, string, ...any) { n.onNote() }
 
 // A note is written while no mutex is held: the screen may wait for a slow terminal. A Ctrl-C long after another one does
 // not end the program.
 func TestNoteWithoutTheMutex(t *testing.T) {
 	program, i := newInterrupts(t)
-	n := &noting{i: i}
-	i.screen = n
+	notes, free := 0, true
+	i.screen = noting{nil, func() {
+		notes++
+		if free = free && i.mu.TryLock(); free {
+			i.mu.Unlock()
+		}
+	}}
 	start := time.Now()
 	i.handle(os.Interrupt, start)
 	_, done := i.interruptible(program)
 	defer done()
 	i.handle(os.Interrupt, start.Add(doubleInterrupt))
-	check.That(t, n.notes == 2 && !n.held && program.Err() == nil, "got %d notes, mutex held: %v, %v", n.notes, n.held, context.Cause(program))
+	check.That(t, notes == 2 && free && program.Err() == nil, "got %d notes, mutex free: %v, %v", notes, free, context.Cause(program))
 }

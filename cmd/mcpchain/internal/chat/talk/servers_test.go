@@ -110,6 +110,14 @@ func TestDeathsAreTold(t *testing.T) {
 	})
 }
 
+// A server that is connected to again while its loss is told is not lost.
+func TestLossIsTold(t *testing.T) {
+	servers := &Servers{}
+	servers.screen = noting{nil, func() { servers.lost.Delete("a") }}
+	servers.onRestart("a")(1, errors.New("gone"))
+	check.NoError(t, servers.lostReason("a"))
+}
+
 // skilled is a server with a skill. It calls listing before it lists the skill.
 func skilled(listing func()) mcpclient.Transport {
 	answers := map[string]string{
