@@ -437,22 +437,31 @@ func TestSubscriptionRefusedAsTheEraChanges(t *testing.T) {
 	})
 }
 
-// A modern server is not asked to watch a resource, nor to stop that, even if it refuses the session first.
+// A modern server is not asked to watch a resource, nor to stop that, even if it refuses the session first. What a legacy
+// server was to be asked later ends no subscription to it.
 func TestSubscribeToAnUpdatedServer(t *testing.T) {
 	for name, refuse := range map[string]func(_ *changingServer, w http.ResponseWriter, _ message){
 		"-32022": nil,
 		"404":    func(_ *changingServer, w http.ResponseWriter, _ message) { w.WriteHeader(http.StatusNotFound) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			withChangingServer(t, mcp.Revision20251125, undeclared(mcpclient.Options{}), func(t *testing.T, c *mcpclient.Client, a *changingServer) {
+			opts := undeclared(mcpclient.Options{Limits: mcpclient.Limits{Retries: -1}})
+			withChangingServer(t, mcp.Revision20251125, opts, func(t *testing.T, c *mcpclient.Client, a *changingServer) {
 				a.outdated = refuse
-				before := subscribed(t, t.Context(), c, mcp.SubscriptionFilter{Resources: []string{"file:///a"}})
+				before := subscribed(t, t.Context(), c, onResources("file:///a"))
+				a.on("resources/subscribe", func(w http.ResponseWriter, _ *http.Request, _ message) bool { w.WriteHeader(503); return true })
+				a.become(mcp.Revision20251125)
+				ping(t, t.Context(), c)
+				a.before = nil
 				a.become(mcp.Revision20260728)
-				after := subscribed(t, t.Context(), c, mcp.SubscriptionFilter{Resources: []string{"file:///b"}})
+				after := subscribed(t, t.Context(), c, onResources("file:///a"))
+				time.Sleep(time.Minute)
+				_, _, err := after.Next()
+				check.NoError(t, err)
 				check.Must(t, before.Close())
 				check.Must(t, after.Close())
 				synctest.Wait()
-				for method, want := range map[string]int{"subscriptions/listen": 1, "resources/subscribe": 2, "resources/unsubscribe": 0} {
+				for method, want := range map[string]int{"subscriptions/listen": 1, "resources/subscribe": 3, "resources/unsubscribe": 0} {
 					asked, _ := a.seen(method)
 					check.Equal(t, method, asked, want)
 				}

@@ -228,11 +228,9 @@ func TestSubscriptionFilter(t *testing.T) {
 				takes = append(takes, kind)
 			}
 		}
-		if diff := cmp.Diff(test.want, got) + cmp.Diff(test.takes, takes); diff != "" || isEmptyFilter(&got) != (takes == nil) {
-			t.Errorf("%s: got empty %t and +, want -:\n%s", name, isEmptyFilter(&got), diff)
-		}
+		diff := cmp.Diff(test.want, got) + cmp.Diff(test.takes, takes)
+		check.That(t, diff == "" && isEmptyFilter(&got) == (takes == nil), "%s: got empty %t and +, want -:\n%s", name, isEmptyFilter(&got), diff)
 	}
-	if got := distinct(all); len(got.Resources) != 2 || !includesSubject(&got, mcp.Change{Kind: mcp.ResourceUpdated, URI: "a"}) || includesSubject(&got, mcp.Change{Kind: mcp.TaskUpdated, Task: "a"}) {
-		t.Errorf("got %+v, want each resource once", got)
-	}
+	got := distinct(all)
+	check.That(t, len(got.Resources) == 2 && includesSubject(&got, mcp.Change{Kind: mcp.ResourceUpdated, URI: "a"}) && !includesSubject(&got, mcp.Change{Kind: mcp.TaskUpdated, Task: "a"}), "got %+v, want each resource once", got)
 }

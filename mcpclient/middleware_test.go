@@ -201,9 +201,8 @@ func TestMiddlewareChangesRequest(t *testing.T) {
 			p.answer(m)
 			synctest.Wait()
 			check.NoError(t, c.Notify(t.Context(), "notifications/acme", map[string]any{"_meta": map[string]int{"own": 1}}))
-			if m := p.next(); m.Params.Name != "n" || !strings.Contains(string(m.Params.Meta), `"traceparent":"00-1"`) || !strings.Contains(string(m.Params.Meta), `"own":1`) {
-				t.Errorf("notification: got %+v", m)
-			}
+			m = p.next()
+			check.That(t, m.Params.Name == "n" && strings.Contains(string(m.Params.Meta), `"traceparent":"00-1"`) && strings.Contains(string(m.Params.Meta), `"own":1`), "notification: got %+v", m)
 		})
 	})
 }

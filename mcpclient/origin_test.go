@@ -87,9 +87,8 @@ func TestOriginBesideLists(t *testing.T) {
 		call := goCall(context.WithValue(t.Context(), contextKey("different"), "mine"), c, "one")
 		m := p.next()
 		p.ask(`1`)
-		if a := <-seen; a.origin.Call == nil || a.origin.Call.Name != "one" || a.values["different"] != "mine" {
-			t.Errorf("of a call beside lists: got %+v, %v", a.origin.Call, a.values)
-		}
+		a = <-seen
+		check.That(t, a.origin.Call != nil && a.origin.Call.Name == "one" && a.values["different"] == "mine", "of a call beside lists: got %+v, %v", a.origin.Call, a.values)
 		p.next()
 		p.answer(m)
 		<-call
@@ -104,9 +103,8 @@ func TestOriginOfTask(t *testing.T) {
 		p.reply(`{"jsonrpc":"2.0","id":%s,"result":{"taskId":"secret-id","status":"completed","ttl":null,"createdAt":"","lastUpdatedAt":""}}`)
 		result := p.next()
 		p.ask(`1`)
-		if a := <-seen; a.origin.Call == nil || a.origin.Call.ID == 0 || a.origin.Call.Method != "tools/call" || a.origin.Call.Name != "slow" {
-			t.Errorf("got %+v in %s, want the call of the tool", a.origin.Call, result.Method)
-		}
+		call := (<-seen).origin.Call
+		check.That(t, call != nil && call.ID != 0 && call.Method == "tools/call" && call.Name == "slow", "got %+v in %s, want the call of the tool", call, result.Method)
 		p.next()
 		p.send(`{"jsonrpc":"2.0","id":%s,"result":{"content":[]}}`, result.ID)
 		check.NoError(t, <-waited)

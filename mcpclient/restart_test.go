@@ -153,9 +153,7 @@ func TestRestart(t *testing.T) {
 			var calls sync.WaitGroup
 			calls.Go(func() {
 				_, err := c.CallTool(t.Context(), "a", nil)
-				if !errors.Is(err, mcpclient.ErrConnectionLost) || errors.Is(err, mcpclient.ErrClosed) || !strings.Contains(err.Error(), "server closed the connection") {
-					t.Errorf("tool call under way: got %v, want a lost connection and the cause", err)
-				}
+				check.That(t, errors.Is(err, mcpclient.ErrConnectionLost) && !errors.Is(err, mcpclient.ErrClosed) && strings.Contains(err.Error(), "server closed the connection"), "tool call under way: got %v, want a lost connection and the cause", err)
 				within(t, "the failure of the tool call", start, 0)
 			})
 			calls.Go(func() { wantTools(t, t.Context(), c, "a") })

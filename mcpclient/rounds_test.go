@@ -195,9 +195,8 @@ func TestRoundsOfParallelCalls(t *testing.T) {
 				"got %+v, want the state and the answers of %s", again, tool)
 			check.That(t, string(again.ID) != string(first["a"].ID) && string(again.ID) != string(first["b"].ID), "got id %s again", again.ID)
 			var meta map[string]json.RawMessage
-			if err := json.Unmarshal(again.Params.Meta, &meta); err != nil || string(meta["progressToken"]) != string(again.ID) || string(meta["k"]) != `"v"` {
-				t.Errorf("got _meta %s, want the progress token %s and what the caller added", again.Params.Meta, again.ID)
-			}
+			err := json.Unmarshal(again.Params.Meta, &meta)
+			check.That(t, err == nil && string(meta["progressToken"]) == string(again.ID) && string(meta["k"]) == `"v"`, "got _meta %s, want the progress token %s and what the caller added", again.Params.Meta, again.ID)
 			p.answer(again)
 		}
 		synctest.Wait() // for the answers

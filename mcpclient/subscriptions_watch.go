@@ -186,7 +186,7 @@ func (l *subscriptions) watchAgain(ctx context.Context) error {
 }
 
 // watchLater asks the server after growing waits to watch a resource, until it answers, nothing subscribes to the
-// resource, or ctx ends: the next session asks again.
+// resource, the server speaks another era, or ctx ends: the next session asks again.
 func (l *subscriptions) watchLater(ctx context.Context, uri string, err error) {
 	for failures := 0; isPassing(err); failures++ {
 		wait := max(relisten.Delay(failures), backoff.Spread(streamable.RetryAfter(err)))
@@ -197,7 +197,7 @@ func (l *subscriptions) watchLater(ctx context.Context, uri string, err error) {
 		err = l.watch(asking, []string{uri}, &callOptions{}, l.sessions)
 		cancel()
 	}
-	if endsSession(err) || ctx.Err() != nil || !l.life.IsOpen() {
+	if endsSession(err) || errors.Is(err, errOtherEra) || ctx.Err() != nil || !l.life.IsOpen() {
 		return
 	}
 	l.settle(uri, err)
