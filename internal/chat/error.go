@@ -184,6 +184,7 @@ func (x *exchange) wrapError(code string, cause error) *Error {
 
 // requestError returns the error of a request that was not sent.
 func requestError(err error) error {
+	err = withoutURL(err)
 	return &Error{Code: CodeRequest, Message: excerpt.Cut(err.Error()), cause: err}
 }
 

@@ -112,7 +112,7 @@ var titleElement = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)
 
 // plainText returns a body that is not JSON on one line; for HTML, only the title.
 func plainText(body []byte) string {
-	body = bytes.TrimSpace(body[:min(len(body), maxErrorBody)])
+	body = bytes.TrimSpace(bytes.TrimPrefix(body[:min(len(body), maxErrorBody)], []byte("\uFEFF")))
 	if bytes.HasPrefix(body, []byte("<")) {
 		title := titleElement.FindSubmatch(body)
 		if title == nil {

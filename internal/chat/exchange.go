@@ -209,11 +209,10 @@ func (x *exchange) readStream(answer Answer) error {
 // says that an event came before it.
 func (x *exchange) endStream(answer Answer, err error, begun bool, side []byte) error {
 	x.replyComplete = err == nil
-	cause := context.Cause(x.ctx)
 	streamEnded := err == nil || err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF)
 	switch {
-	case answer.Complete() && (streamEnded || cause == nil || errors.Is(cause, errIdle)):
-		// Some hosts omit [DONE], or its blank line, and some break off or fall silent after the reply.
+	case answer.Complete() && (streamEnded || x.callerCtx.Err() == nil):
+		// Some hosts omit [DONE], or its blank line, and some break off, fall silent or do not end after the reply.
 	case isTooLarge(err):
 		return x.tooLarge()
 	case streamEnded && !begun && json.Valid(side):

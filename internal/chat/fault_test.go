@@ -55,7 +55,7 @@ func TestFaults(t *testing.T) {
 			Error{Status: 502, Message: "Provider returned error: down"}},
 		{"messages in a list", failing(400, "", `{"error":{"message":["a","b"]}}`), Error{Status: 400, Message: "ab"}},
 		{"HTML", failing(502, "Content-Type: text/html", page), Error{Status: 502, Message: "a page of HTML: 502 Bad Gateway"}},
-		{"HTML without a title", failing(502, "Content-Type: text/html", "<p>"), Error{Status: 502, Message: "a page of HTML"}},
+		{"HTML without a title", failing(502, "Content-Type: text/html", "\uFEFF<p>"), Error{Status: 502, Message: "a page of HTML"}},
 		{"text", failing(500, "", "Internal\n  Server Error"), Error{Status: 500, Message: "Internal Server Error"}},
 		{"nothing", failing(503, "", ""), Error{Status: 503, Message: "service unavailable"}},
 		{"JSON that is not an object", failing(500, "", `"oops"`), Error{Status: 500, Message: `"oops"`}},
@@ -191,7 +191,7 @@ func TestQueryOfTheBaseURL(t *testing.T) {
 
 // The version of Azure's API is not a secret, and people have to see which one is refused.
 func TestVersionInErrors(t *testing.T) {
-	cfg := azure("https://memhttp.test", "2031-01-01")
+	cfg := azure("https://user:hunter2-password@memhttp.test", "2031-01-01")
 	h := newHost(t, func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(400)
 		fmt.Fprintf(w, `{"error":{"message":"the value %s of api-version is not known"}}`, r.FormValue("api-version"))
@@ -199,6 +199,7 @@ func TestVersionInErrors(t *testing.T) {
 	cfg.HTTPClient = h.Client()
 	c := check.Value(New(cfg, nil))(t)
 	check.Text(t, check.Err(c.Complete(t.Context(), hello())), "the value 2031-01-01 of api-version is not known")
+	noSecrets(t, check.Err(c.Complete(t.Context(), &Request{Model: "%", Messages: hello().Messages})))
 }
 
 type doerFunc func(*http.Request) (*http.Response, error)
@@ -270,27 +271,27 @@ func TestAnswerCutByTheNetwork(t *testing.T) {
 
 func TestTimeouts(t *testing.T) {
 	hang := func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
-	silent := func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "text/event-stream")
-		for range 3 { // each event is within the bound
-			time.Sleep(50 * time.Second)
-			io.WriteString(w, ": working\n\n")
+	streamed := func(first string, comments int) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			io.WriteString(w, first+"\n\n")
 			w.(http.Flusher).Flush()
+			for range comments { // each is within the bound
+				time.Sleep(50 * time.Second)
+				io.WriteString(w, ": working\n\n")
+				w.(http.Flusher).Flush()
+			}
+			<-r.Context().Done()
 		}
-		<-r.Context().Done()
 	}
-	complete := func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "text/event-stream")
-		io.WriteString(w, chunk(`{"content":"x"}`, "stop")+"\n\n")
-		w.(http.Flusher).Flush()
-		<-r.Context().Done()
-	}
+	complete := chunk(`{"content":"x"}`, "stop")
 	for _, tt := range []struct {
 		name  string
 		host  http.HandlerFunc
 		code  string // "": no error
 		after time.Duration
-	}{{"silence after a complete reply", complete, "", time.Minute}, {"no answer", hang, CodeTimeout, 5 * time.Minute}, {"a silent stream", silent, CodeIdle, 3*50*time.Second + time.Minute}} {
+	}{{"silence after a complete reply", streamed(complete, 0), "", time.Minute}, {"comments after it", streamed(complete, 9), "", 5 * time.Minute},
+		{"no answer", hang, CodeTimeout, 5 * time.Minute}, {"a silent stream", streamed("", 3), CodeIdle, 3*50*time.Second + time.Minute}} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h := newHost(t, tt.host)
@@ -320,13 +321,7 @@ func TestCancel(t *testing.T) {
 			cancel()
 			<-r.Context().Done()
 		})
-		c := h.client(t, openAI, nil)
-		var err error
-		if stream {
-			_, err = c.Stream(ctx, hello(), Deltas{})
-		} else {
-			_, err = c.Complete(ctx, hello())
-		}
+		_, err := h.client(t, openAI, nil).ask(ctx, hello(), stream, Deltas{})
 		check.Is(t, err, context.Canceled, "stream", stream)
 	}
 }

@@ -126,7 +126,7 @@ func (w *Wire) post(ctx context.Context, request *http.Request, answer func(cont
 		}
 		return nil
 	})
-	if early, ok := errors.AsType[*backoff.Interrupted](err); ok {
+	if early, ok := err.(*backoff.Interrupted); ok { // Loop does not wrap it
 		return fmt.Errorf("%s: %w while waiting to repeat it after: %v", w.api, early.Err, early.Last)
 	}
 	return err
