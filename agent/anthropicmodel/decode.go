@@ -28,7 +28,8 @@ type answer struct {
 
 	id, model string
 	blocks    []*replyBlock
-	calls     int // among the blocks
+	calls     int  // among the blocks
+	ended     bool // with message_stop, or in one piece
 	stop      string
 	refusal   string // why the provider refused, if it says so
 	usage     usage
@@ -155,6 +156,7 @@ func (a *answer) Event(_ string, data []byte) (done bool, err error) {
 			a.stop, a.refusal = short(e.Delta.Stop), e.Delta.Details.String()
 		}
 	case "message_stop":
+		a.ended = true
 		return true, nil
 	case "error":
 		return false, &chat.Reported{Body: data}
@@ -165,8 +167,13 @@ func (a *answer) Event(_ string, data []byte) (done bool, err error) {
 // Complete implements [chat.Answer]: some gateways omit the last event.
 func (a *answer) Complete() bool { return a.stop != "" }
 
-// End implements [chat.Answer].
-func (a *answer) End() error { return nil }
+// End implements [chat.Answer]: a gateway also ends a stream that its host has broken off.
+func (a *answer) End() error {
+	if !a.ended && !a.Complete() {
+		return &chat.Error{Code: chat.CodeTruncated, Message: "the stream ended before the model did"}
+	}
+	return nil
+}
 
 // Whole implements [chat.Answer]: some gateways do not stream.
 func (a *answer) Whole(body []byte) error {
@@ -179,7 +186,7 @@ func (a *answer) Whole(body []byte) error {
 	case m.Type != "message":
 		return errors.New("answer is not a message of the Messages API")
 	}
-	a.stop, a.refusal = short(m.Stop), m.Details.String()
+	a.ended, a.stop, a.refusal = true, short(m.Stop), m.Details.String()
 	return a.start(&m)
 }
 

@@ -150,8 +150,8 @@ func FromEnv() (*Model, error) {
 
 // address returns the URL of requests.
 func address(baseURL string) (string, error) {
+	u, err := url.Parse(cmp.Or(baseURL, defaultBaseURL))
 	base, query := chat.SplitQuery(cmp.Or(baseURL, defaultBaseURL))
-	u, err := url.Parse(base)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return "", errors.New("BaseURL is not an http or https URL")
 	}

@@ -280,6 +280,7 @@ func TestFailures(t *testing.T) {
 		"of a gateway":    {200, `{"error":{"message":"no channel","code":503}}`, model.ErrorUnavailable, 2},
 		"in its stream":   {200, "event: error\ndata: {\"error\":{\"message\":\"no such key\",\"code\":401}}\n\n", model.ErrorAuth, 1},
 		"cut off":         {200, first, model.ErrorUnavailable, 1},
+		"cut off, [DONE]": {200, first + "data: [DONE]\n\n", model.ErrorUnavailable, 1},
 		"not the API":     {200, `{"choices":[]}`, 0, 1},
 		"wrong order":     {200, first + "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":7,\"delta\":{}}\n\n", 0, 1},
 	} {
@@ -389,8 +390,7 @@ func TestPiecesOfAnotherKind(t *testing.T) {
 func TestNoLastEvent(t *testing.T) {
 	reply, text := asked(t, fakehost.Streaming(
 		`data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":"Hello"}}`,
-		`data: {"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":5}}`,
-	))
+		`data: {"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":5}}`))
 	check.That(t, text == "Hello" && reply.Finish == model.FinishStop, "got %q and %+v", text, reply)
 }
 
@@ -489,7 +489,7 @@ func TestNames(t *testing.T) {
 // TestBadInput has the mistakes of callers.
 func TestBadInput(t *testing.T) {
 	for want, o := range map[string]anthropicmodel.Options{
-		"Cache is": {Cache: "1d"}, "Effort is": {Effort: "huge"}, "MaxTokens is -1": {MaxTokens: -1}, "BaseURL is not": {BaseURL: "api.anthropic.com"},
+		"Cache is": {Cache: "1d"}, "Effort is": {Effort: "huge"}, "MaxTokens is -1": {MaxTokens: -1}, "BaseURL is not": {BaseURL: "api.anthropic.com"}, "BaseURL is not an": {BaseURL: "https://x?key=k\n"},
 	} {
 		check.Text(t, check.Err(anthropicmodel.New("key-1", "claude-opus-4-8", &o)), want)
 	}
