@@ -77,11 +77,7 @@ func (c *connector) connect(ctx context.Context, servers []Server) error {
 	detach := o.begin(ctx)
 	defer detach()
 	defer o.over.Store(true)
-	err := o.await(ctx)
-	if err != nil {
-		c.roster.end() // nothing is tried again or reported
-	}
-	return err
+	return o.await(ctx)
 }
 
 // begin begins to open the servers. ctx bounds that until detach is called; after it, only late servers are being opened.

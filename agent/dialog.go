@@ -144,9 +144,9 @@ func (d *dialog) ask(limit StopReason) (r *reply, stop StopReason, err error) {
 	return r, stop, d.recordReply(q, r, end, final)
 }
 
-// failCall returns the error of a model call that failed, an [overflowError] if it was too long and nothing was shown, and keeps what is known of its reply: the text
-// that was shown, unless hooks had to see it first or it has no end, and the usage of a reply that a check or a hook has
-// refused. With a limit of tokens or cost, its reservation counts instead.
+// failCall returns the error of a model call that failed, an [overflowError] if it was too long and nothing was shown. It
+// keeps what is known of its reply: the text that was shown, unless hooks had to see it first or it has no end, and the
+// usage of a reply that a check or a hook has refused. With a limit of tokens or cost, its reservation counts instead.
 func (d *dialog) failCall(q *model.Request, r *reply, stream *streamedReply, err error) error {
 	if d.engine.parent == nil && !hooks(d.agent.opts.Hooks).at(hasAfterModel) && !errors.Is(err, errLongReply) {
 		d.engine.unfinished = strings.ToValidUTF8(stream.text.String(), "\ufffd")
