@@ -66,12 +66,10 @@ func TestDefinitions(t *testing.T) {
 }
 
 func TestParametersKeepTheSchema(t *testing.T) {
+	const empty = `{"type":"object","properties":{}}`
 	for schema, want := range map[string]string{
 		`{ "type" : "object", "properties" : {} , "x":1.0 }`: `{ "type" : "object", "properties" : {} , "x":1.0 }`,
-		`{"type":"object"}`:                     `{"properties":{},"type":"object"}`,
-		`{}`:                                    `{"type":"object","properties":{}}`,
-		``:                                      `{"type":"object","properties":{}}`,
-		`null`:                                  `{"type":"object","properties":{}}`,
+		`{"type":"object"}`: `{"properties":{},"type":"object"}`, `{}`: empty, ``: empty, `null`: empty,
 		`{"$ref":"#/$defs/a","$defs":{"a":{}}}`: `{"type":"object","properties":{},"$ref":"#/$defs/a","$defs":{"a":{}}}`,
 	} {
 		check.Equal(t, schema, string(toolWith(t, schema).input.Parameters), want)
