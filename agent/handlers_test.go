@@ -242,11 +242,7 @@ func TestWarningOfAServerThatCannotAsk(t *testing.T) {
 	for _, test := range []struct {
 		era, tool string
 		want      []string
-	}{
-		{eras[0], "elicit", nil},
-		{eras[1], "elicit", []string{"adapter.Server.Revision"}},
-		{eras[1], "ask", nil},
-	} {
+	}{{eras[0], "elicit", nil}, {eras[1], "elicit", []string{"adapter.Server.Revision"}}, {eras[1], "ask", nil}} {
 		t.Run(fmt.Sprintf("%s by %s", test.era, test.tool), func(t *testing.T) {
 			s := newServer()
 			s.addTool("elicit", func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {

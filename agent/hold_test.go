@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -43,13 +44,14 @@ func TestSuspectBeyondItsShare(t *testing.T) {
 // hanging is a store that renews leases until it is told to stop.
 type hanging struct{ record.Store }
 
-func (hanging) Renew(ctx context.Context, _ []record.Lease, _ time.Duration) []error {
+func (hanging) Renew(ctx context.Context, leases []record.Lease, _ time.Duration) []error {
 	<-ctx.Done()
-	return []error{ctx.Err()}
+	return slices.Repeat([]error{ctx.Err()}, len(leases))
 }
 
-// Nothing is sent for a run whose work is over in this process: who asks for its lease does not wait.
-func TestConfirmAfterTheWork(t *testing.T) {
+// Nothing is sent for a run whose work is over in this process: who asks for its lease does not wait. Whoever
+// renews the leases stops the work on all late runs, also if its own is the first.
+func TestConfirm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRenewer(hanging{}, time.Hour)
 		h := &hold{renewer: r, ttl: time.Hour}
@@ -61,5 +63,12 @@ func TestConfirmAfterTheWork(t *testing.T) {
 		remove()
 		check.Fails(t, <-confirmed, "at the end of the work")
 		check.Is(t, h.confirm(t.Context()), errNotRenewed, "after the work")
+		late, works := make([]hold, 20), make([]context.Context, 20)
+		for i := range late {
+			late[i].ttl, late[i].lease.Epoch = r.ttl, uint64(i)
+			works[i], r.holds[&late[i]] = context.WithCancelCause(t.Context())
+		}
+		check.Is(t, r.confirm(works[0], &late[0]), context.Cause(works[0]))
+		check.That(t, !slices.ContainsFunc(works, func(w context.Context) bool { return w.Err() == nil }), "a late run continues")
 	})
 }

@@ -156,9 +156,7 @@ func TestFallbackUnderALimit(t *testing.T) {
 	for _, tt := range []struct {
 		limit                   int64
 		own, other, first, most int
-	}{
-		{1_000_000, 5000, 7000, 0, 0}, {1_000_000, 5000, 0, 5000, 8192}, {9000, 5000, 100, 4999, 100}, {2000, 5000, 0, 1999, 1999},
-	} {
+	}{{1_000_000, 5000, 7000, 0, 0}, {1_000_000, 5000, 0, 5000, 8192}, {9000, 5000, 100, 4999, 100}, {2000, 5000, 0, 1999, 1999}} {
 		first, next := play(down).as(model.Info{Name: "a", MaxTokens: tt.own}), play(using(says("hello"), 10, 5)).as(model.Info{Name: "b", MaxTokens: tt.other})
 		mustRun(t, newAgent(t, agent.Fallback(first, next), &agent.Options{Limits: run.Limits{Tokens: tt.limit}}), human("go"))
 		for i, m := range []*script{first, next} {

@@ -75,8 +75,8 @@ func (e *overflowError) fittingHistory(refusal *model.Error, history int64) int6
 // largerWindow names the settings by which hosts give a model a larger window.
 const largerWindow = "-c of llama-server, --max-model-len of vLLM, OLLAMA_CONTEXT_LENGTH of Ollama"
 
-// moreRoom says how calls may be longer than a refusal allows, which says whether [model.Error.Window] is the model's
-// window or the minute of the account.
+// moreRoom says how to allow longer calls. The refusal says whether [model.Error.Window] is the model's window or the
+// minute of the account.
 const moreRoom = "give the model a larger window (" + largerWindow + ") or, if that is the limit, the account more tokens per minute"
 
 // truncation detects a host that silently drops the beginning of calls: it counts fewer tokens

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -83,7 +84,7 @@ func (r *renewer) confirm(ctx context.Context, h *hold) error {
 	}
 	if isHeld { // it may end during the renewal
 		if err, ok := r.renew(ctx)[h.lease]; ok {
-			return err
+			return cmp.Or(context.Cause(ctx), err)
 		}
 	}
 	return errNotRenewed
@@ -150,6 +151,7 @@ func (r *renewer) renew(ctx context.Context) map[record.Lease]error {
 	if err != nil {
 		errs = slices.Repeat([]error{err}, len(leases))
 	}
+	isOver := ctx.Err() != nil // the loop may end a caller's context, too
 	failed := map[record.Lease]error{}
 	for i, h := range holds {
 		failed[h.lease] = errs[i]
@@ -158,7 +160,7 @@ func (r *renewer) renew(ctx context.Context) map[record.Lease]error {
 			h.setRenewed(requested)
 		case errors.Is(err, record.ErrConflict):
 			r.stop(h, fmt.Errorf("run is held by another process: %w", err))
-		case ctx.Err() == nil && h.age() > r.ttl:
+		case !isOver && h.age() > r.ttl:
 			r.stop(h, &lateError{r.ttl, err})
 		}
 	}
