@@ -95,7 +95,7 @@ func (c *connector) keepConnected(s *server) {
 // awaitLoss waits for the end of the server's connection, and reports it to the host. It returns
 // whether the connection ended by itself, which is true for a server that could not be opened.
 func (c *connector) awaitLoss(s *server) bool {
-	if s.err != nil {
+	if s.client == nil {
 		return true
 	}
 	ended := make(chan struct{})

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/adapter/profile"
+	"github.com/mcpchain/mcpchain/internal/backoff"
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -41,8 +42,7 @@ func TestOpen(t *testing.T) {
 	ts := open(t, nil, Server{Name: "a", Transport: a.transport(t)}, Server{Name: "b", Transport: b.transport(t)})
 	wantTools(t, ts, "a_only", "a__read", "b__read")
 	tool, ok := ts.Catalog(profile.Plain).Lookup("b__read")
-	check.That(t, ok && tool.Server() == "b" && tool.Definition().Name == "read" && tool.Client() == ts.Servers()[1].Client,
-		"got %+v, want the tool read of b", tool)
+	check.That(t, ok && tool.Server() == "b" && tool.Definition().Name == "read" && tool.Client() == ts.Servers()[1].Client, "got %+v, want the tool read of b", tool)
 	_, ok = ts.Catalog(profile.Plain).Lookup("read")
 	check.That(t, !ok, "got a tool for a name that is not the model's")
 	for name, want := range map[string]string{"a__read": "a reads", "b__read": "b reads", " A__READ\n": "a reads"} {
@@ -133,10 +133,10 @@ func TestStartAvailable(t *testing.T) {
 	ts := open(t, &Options{Policy: Policy{Start: StartAvailable}, Logger: slog.New(slog.NewTextHandler(&log, nil))},
 		Server{Name: "bad", Transport: transportFunc(unreachable)}, Server{Name: "good", Transport: p.transport(t)})
 	s := ts.Servers()
-	check.That(t, len(s) == 2 && errors.Is(s[0].Err, errNoDial) && s[0].Client == nil && s[1].Err == nil && len(s[1].Tools) == 1,
-		"got %+v, want bad with its error and good with its tool", s)
+	check.That(t, len(s) == 2 && errors.Is(s[0].Err, errNoDial) && s[0].Client == nil && s[1].Err == nil && len(s[1].Tools) == 1, "got %+v, want bad with its error and good with its tool", s)
 	wantTools(t, ts, "x")
 	check.Contains(t, "log", log.String(), "server=bad")
+	check.Is(t, ts.Refresh(t.Context()), errNoDial)
 }
 
 // If the caller cancels Open, the error does not advise to change servers.
@@ -144,8 +144,7 @@ func TestOpenTimesOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start, servers := time.Now(), []Server{{Name: "slow", Transport: transportFunc(silent)}}
 		_, err := Open(t.Context(), servers, nil)
-		check.That(t, err != nil && strings.Contains(err.Error(), `server "slow"`) && strings.Contains(err.Error(), "ConnectTimeout"),
-			"got %v, want the timeout of slow", err)
+		check.That(t, err != nil && strings.Contains(err.Error(), `server "slow"`) && strings.Contains(err.Error(), "ConnectTimeout"), "got %v, want the timeout of slow", err)
 		check.Equal(t, "the default of 30 s", time.Since(start), 30*time.Second)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -190,8 +189,7 @@ func TestFilterThatPanics(t *testing.T) {
 	})
 	wantTools(t, ts, "d")
 	skipped := ts.Servers()[0].Skipped
-	check.That(t, len(skipped) == 2 && skipped["a"] != nil && skipped["a"].Error() == `filter at tool "a" panicked: oops`,
-		"got %v, want the panic as the reason why a is left out", skipped)
+	check.That(t, len(skipped) == 2 && skipped["a"] != nil && skipped["a"].Error() == `filter at tool "a" panicked: oops`, "got %v, want the panic as the reason why a is left out", skipped)
 	check.Contains(t, "the stack in the log", log.String(), "TestFilterThatPanics")
 }
 
@@ -219,7 +217,10 @@ func TestQuickServersAreNotKeptWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var e events
 		began := time.Now()
-		broken := serving("broken").slowly(3 * time.Second)
+		fails := func(err error) transportFunc {
+			return func(context.Context) (transport.Conn, error) { return nil, err }
+		}
+		broken := inTurn(fails(errNoDial), fails(backoff.ErrUnattended), fails(transport.ErrDialedOnce)).slowly(3 * time.Second)
 		ts := open(t, &Options{Policy: Policy{Start: StartAvailable}, OpenWait: time.Second, OnChange: e.hear},
 			Server{Name: "quick", Transport: serving("quick", newListener(t, "a")).slowly(200 * time.Millisecond)},
 			Server{Name: "slow", Transport: serving("slow", newListener(t, "b")).slowly(8 * time.Second)},
@@ -233,7 +234,7 @@ func TestQuickServersAreNotKeptWaiting(t *testing.T) {
 		wantTools(t, ts, "a", "b", "c")
 		wantEvents(t, &e, Event{Server: "slow", Kind: ServerAdded, Added: []string{"b"}})
 		check.Is(t, ts.Servers()[3].Err, errNoDial)
-		check.That(t, broken.dials.Load() >= 2, "got %d connections, want that it is tried again", broken.dials.Load())
+		check.That(t, broken.dials.Load() == 3, "got %d connections, want that it is tried again", broken.dials.Load())
 		check.Equal(t, "", callTool(t, ts, "b", "").Text, "done")
 	})
 }

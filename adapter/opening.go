@@ -77,7 +77,11 @@ func (c *connector) connect(ctx context.Context, servers []Server) error {
 	detach := o.begin(ctx)
 	defer detach()
 	defer o.over.Store(true)
-	return o.await(ctx)
+	err := o.await(ctx)
+	if err != nil {
+		c.roster.end() // nothing is tried again or reported
+	}
+	return err
 }
 
 // begin begins to open the servers. ctx bounds that until detach is called; after it, only late servers are being opened.

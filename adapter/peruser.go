@@ -137,7 +137,13 @@ func (l *lender) openFor(ctx context.Context, s *server) {
 	defer l.roster.background.Done()
 	if old := s.replaces; old != nil { // closed first, because the bound counts processes
 		closed := make(chan struct{})
-		l.roster.background.Go(func() { _ = old.close(); close(closed) })
+		l.roster.background.Go(func() {
+			_ = old.close()
+			l.roster.mu.Lock()
+			defer l.roster.mu.Unlock()
+			l.pools[s.state].removeLocked(old)
+			close(closed)
+		})
 		_ = await(ctx, closed) // if ctx has ended, open fails
 		s.replaces = nil
 	}
@@ -179,7 +185,9 @@ func (l *lender) setOpened(s *server, err error) (usable bool) {
 func (l *lender) onUserConnEnd(s *server, err error) {
 	l.roster.mu.Lock()
 	expected := s.retired || l.roster.closed
-	l.pools[s.state].removeLocked(s)
+	if !expected {
+		l.pools[s.state].removeLocked(s)
+	}
 	l.roster.mu.Unlock()
 	if !expected {
 		l.opts.Logger.Warn("the connection of a user to a server ended; the next call makes another",

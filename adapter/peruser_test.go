@@ -203,8 +203,7 @@ func TestQuestionThatMayBelongToSeveral(t *testing.T) {
 		}
 		for _, c := range all {
 			got := <-c.said
-			check.That(t, !strings.Contains(got, "decline") && (strings.Contains(got, "the user was not asked") || c.refused.Load() != 0),
-				"got %q", got)
+			check.That(t, !strings.Contains(got, "decline") && (strings.Contains(got, "the user was not asked") || c.refused.Load() != 0), "got %q", got)
 		}
 		n := all[0].refused.Load() + all[1].refused.Load()
 		check.That(t, n >= 2, "%d conversations were told, want both", n)
@@ -280,6 +279,8 @@ func TestWaitEndsWithTheCall(t *testing.T) {
 		began = time.Now()
 		r = ts.Catalog(profile.Plain).Call(as(t, "linus"), call("2", "count", ""), mcpclient.WithTimeout(time.Second))
 		check.That(t, r.Unsent() && time.Since(began) == time.Second, "got %v after %v, want that it was not sent within 1 s", r.Err, time.Since(began))
+		check.Equal(t, "", ts.Catalog(profile.Plain).Call(as(t, "linus"), call("3", "count", "")).Text, "1")
+		check.Equal(t, "until a connection was closed", time.Since(began), 3*time.Second)
 	})
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("no patience"))

@@ -62,19 +62,18 @@ func (p *pool) countCallLocked(s *server, who *caller.Caller) {
 	}
 }
 
-// makeRoomLocked takes the least recently used connection without calls out of the pool, if the pool has max. ok is false
-// if all of them have calls.
+// makeRoomLocked retires the least recently used connection without calls, if the pool has max. It stays there until it is
+// closed. ok is false if all others have calls.
 func (p *pool) makeRoomLocked(max int) (unused *server, ok bool) {
 	if len(p.conns) < max {
 		return nil, true
 	}
-	i := slices.IndexFunc(p.conns, func(s *server) bool { return s.uses == 0 })
+	i := slices.IndexFunc(p.conns, func(s *server) bool { return s.uses == 0 && !s.retired })
 	if i < 0 {
 		return nil, false
 	}
 	unused = p.conns[i]
 	unused.retired = true
-	p.conns = slices.Delete(p.conns, i, i+1)
 	return unused, true
 }
 

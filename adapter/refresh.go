@@ -2,11 +2,13 @@ package adapter
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/mcpchain/mcpchain/internal/backoff"
 	"github.com/mcpchain/mcpchain/mcpclient"
+	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
 // Refresh lists the tools of the named servers again or, without names, of all servers that are not idle. It first
@@ -42,8 +44,8 @@ func (c *connector) refresh(ctx context.Context, s *server) error {
 		switch {
 		case e != nil:
 			c.opts.Logger.Info("a server is connected", "server", s.state.label)
-		case err != nil && ctx.Err() == nil:
-			c.roster.fail(s, err)
+		case err != nil && ctx.Err() == nil && !errors.Is(err, backoff.ErrUnattended) && !errors.Is(err, transport.ErrDialedOnce):
+			c.roster.fail(s, err) // after the other errors, the earlier one says more
 		}
 		return e, err
 	})
@@ -100,12 +102,7 @@ func (c *connector) runExclusively(
 
 // mustReplace reports whether a server has to be replaced: it could not be opened, or its connection has ended and its client
 // does not restart it.
-func (c *connector) mustReplace(s *server) bool {
-	c.roster.mu.Lock()
-	failed := s.err != nil
-	c.roster.mu.Unlock()
-	return failed || s.client.Err() != nil
-}
+func (c *connector) mustReplace(s *server) bool { return s.client == nil || s.client.Err() != nil }
 
 // relistTools lists the tools of a server and replaces the earlier list. The event is nil if
 // nothing changed. After an error the earlier list stays.

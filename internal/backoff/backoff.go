@@ -3,6 +3,7 @@ package backoff
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"net/http"
 	"strconv"
@@ -102,6 +103,9 @@ type unattendedKey struct{}
 func Unattended(ctx context.Context) context.Context {
 	return context.WithValue(ctx, unattendedKey{}, true)
 }
+
+// ErrUnattended is the error of an attempt that would have to ask a person.
+var ErrUnattended = errors.New("nobody is asked to sign in")
 
 // IsUnattended reports whether a context is marked.
 func IsUnattended(ctx context.Context) bool { return ctx.Value(unattendedKey{}) != nil }

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"net/url"
 	"time"
+
+	"github.com/mcpchain/mcpchain/internal/backoff"
 )
 
 func (t *Transport) linkKey() Key {
@@ -75,7 +77,7 @@ func (t *Transport) obtain(ctx context.Context, r *renewal) (*session, error) {
 		return next, err
 	}
 	if r.unattended && t.flow.interactive() {
-		return nil, fmt.Errorf("token for %s cannot be refreshed", t.name)
+		return nil, fmt.Errorf("token for %s cannot be refreshed: %w", t.name, backoff.ErrUnattended)
 	}
 	scopes, err := scopesFor(r.demand, s, before, t.opts.Scopes)
 	if err != nil {

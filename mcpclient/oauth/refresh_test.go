@@ -164,7 +164,7 @@ func TestUnattended(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		auth := w.transport(w.options())
 		err := call(backoff.Unattended(t.Context()), auth)
-		check.That(t, err != nil && len(w.asked) == 0, "got %v and %d sign-ins, want an error without one", err, len(w.asked))
+		check.That(t, errors.Is(err, backoff.ErrUnattended) && len(w.asked) == 0, "got %v and %d sign-ins, want an error without one", err, len(w.asked))
 		w.mustCall(auth)
 		w.revoke()
 		err = call(backoff.Unattended(t.Context()), auth)
