@@ -105,7 +105,7 @@ func (e *Error) hint() string {
 		return "begin the base URL with http://"
 	case e.Code == CodeUnreachable && !e.isRedirect():
 		return "check the base URL and that the host is up"
-	case e.ExceedsMinute():
+	case overRate.MatchString(e.Message):
 		return "it is the account's limit for a minute, and not the model's window"
 	case strings.Contains(e.Message, "Responses API") || strings.Contains(e.Message, "/v1/responses"):
 		return `set API to responses, or the effort to "none"`
@@ -257,9 +257,6 @@ var windows = []*regexp.Regexp{
 
 // overRate matches the message of OpenAI and Groq about one request that exceeds the tokens of a minute.
 var overRate = regexp.MustCompile(`(?i)request too large for .*\): limit ([\d,]+), requested `)
-
-// ExceedsMinute reports whether one request exceeds what the account may send in a minute, and not the model's window.
-func (e *Error) ExceedsMinute() bool { return overRate.MatchString(e.Message) }
 
 // prompts matches the length of the request in the same messages, in tokens.
 var prompts = regexp.MustCompile(`(?i)(?:request \(|request contains |requested:? |messages resulted in |you requested (?:about )?|your request has |prompt \(length |` +

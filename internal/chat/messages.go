@@ -53,7 +53,11 @@ func (d *draft) encodeEach(r *Request, rest []Message, encode func(*Message) err
 	leading := len(r.Messages) - len(rest)
 	d.extendConversation(r.Messages[:leading])
 	for i := range rest {
-		if err := cmp.Or(rest[i].check(), encode(&rest[i])); err != nil {
+		err := rest[i].check()
+		if err == nil {
+			err = encode(&rest[i])
+		}
+		if err != nil {
 			return fmt.Errorf("message %d: %w", leading+i, err)
 		}
 		d.extendConversation(rest[i : i+1])
