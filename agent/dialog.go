@@ -118,9 +118,7 @@ func (d *dialog) ask(limit StopReason) (r *reply, stop StopReason, err error) {
 		return nil, stop, err
 	}
 	d.ownCall = true
-	own := int64(d.agent.info.MaxTokens)
-	isOwn := q.MaxTokens <= 0 && own > 0 && maxOutput >= own // the model has a lower bound, and each of several may have another one
-	if maxOutput > 0 && !isOwn && (q.MaxTokens <= 0 || maxOutput < int64(q.MaxTokens)) {
+	if maxOutput > 0 && (q.MaxTokens <= 0 || maxOutput < int64(q.MaxTokens)) {
 		q.MaxTokens = int(maxOutput)
 	}
 	use := d.windowUse(q)

@@ -149,16 +149,16 @@ func TestFallbackOfAll(t *testing.T) {
 	check.Text(t, err, "no network; before that, model a failed, so b was asked: no key; model b failed, so 3 was asked: no money")
 }
 
-// Under a limit each model keeps its own bound of a reply, as that of another may be more than it has, and none may
-// write more than is reserved, also if its own bound is unknown.
+// Under a limit each model gets at most its own bound of a reply, as that of another may be more than it has, and none may
+// write more than is reserved, also if its own bound is unknown, or would be higher for the effort.
 func TestFallbackUnderALimit(t *testing.T) {
 	down := breaks(&model.Error{Kind: model.ErrorUnavailable, Retried: true, Err: errors.New("down")})
 	for _, tt := range []struct {
 		limit                   int64
 		own, other, first, most int
-	}{{1_000_000, 5000, 7000, 0, 0}, {1_000_000, 5000, 0, 5000, 8192}, {9000, 5000, 100, 4999, 100}, {2000, 5000, 0, 1999, 1999}} {
+	}{{1_000_000, 5000, 7000, 5000, 7000}, {1_000_000, 5000, 0, 5000, 8192}, {9000, 5000, 100, 4999, 100}, {2000, 5000, 0, 1999, 1999}} {
 		first, next := play(down).as(model.Info{Name: "a", MaxTokens: tt.own}), play(using(says("hello"), 10, 5)).as(model.Info{Name: "b", MaxTokens: tt.other})
-		mustRun(t, newAgent(t, agent.Fallback(first, next), &agent.Options{Limits: run.Limits{Tokens: tt.limit}}), human("go"))
+		mustRun(t, newAgent(t, agent.Fallback(first, next), &agent.Options{Limits: run.Limits{Tokens: tt.limit}, Model: agent.ModelSettings{Effort: "max"}}), human("go"))
 		for i, m := range []*script{first, next} {
 			got, most := m.prompts()[0].Request.MaxTokens, []int{tt.first, tt.most}[i]
 			check.That(t, got <= most && (got > 0) == (most > 0), "%+v: got the bound %d, want at most %d", tt, got, most)

@@ -57,7 +57,8 @@ type Options struct {
 	Effort string
 
 	// MaxTokens bounds a reply, thoughts included, if a request sets no bound. Default: 32,000, or
-	// 64,000 with the efforts xhigh and max, but never more than the model allows.
+	// 64,000 with the efforts xhigh and max, but never more than the model allows. A request of an
+	// agent with a limit of tokens or cost sets the bound for Effort of these options.
 	MaxTokens int
 
 	// Cache specifies how long the provider caches prompts: "5m", "1h", which costs more to write,
@@ -170,7 +171,7 @@ func (m *Model) Info() model.Info {
 		Endpoint:   "messages",
 		Profile:    profile.Anthropic,
 		Window:     r.window,
-		MaxTokens:  r.maxTokens(0, m.options.MaxTokens, "max"), // a request may ask for more effort than the options
+		MaxTokens:  r.maxTokens(0, m.options.MaxTokens, m.options.Effort),
 		Formats:    func(bool) bool { return r.enforcesFormat },
 		Media:      isAccepted,
 		ToolsFirst: true,

@@ -124,21 +124,23 @@ func TestRequests(t *testing.T) {
 			}
 		}
 		check.That(t, len(h.Invalid()) == 0, "%s: %q", name, h.Invalid())
-		for _, r := range h.Requests() { // agents reserve so much
-			check.That(t, r.MaxTokens <= m.Info().MaxTokens, "%s: a request for %d tokens, and Info has %d", name, r.MaxTokens, m.Info().MaxTokens)
-		}
 	}
 	t.Logf("%d requests", n/testenv.Step(5))
 }
 
-// TestLeastThinking asks for no thoughts, which not every model accepts.
-func TestLeastThinking(t *testing.T) {
+// TestEffort has models that do not all accept a request for no thoughts. Info has the bound of a reply for the effort
+// of the options, which agents reserve.
+func TestEffort(t *testing.T) {
 	for name, want := range map[string]string{"claude-opus-5-5": "adaptive", "claude-sonnet-5-5": "between_tools", "claude-haiku-5-5": "disabled"} {
-		h := &fakehost.Claude{Key: "key-1", Reply: greets}
-		m := serve(t, h, name, anthropicmodel.Options{})
-		_, _, _, err := ask(t, m, &model.Request{Messages: hi, Effort: "none"})
-		check.Must(t, err)
-		check.Same(t, name, []any{h.Requests()[0].Thinking["type"], m.Info().Window}, []any{want, int64(1_000_000)})
+		for effort, bound := range map[string]int{"none": 32_000, "max": 64_000} {
+			h := &fakehost.Claude{Key: "key-1", Reply: greets}
+			m := serve(t, h, name, anthropicmodel.Options{Effort: effort})
+			_, _, _, err := ask(t, m, &model.Request{Messages: hi})
+			check.Must(t, err)
+			sent := h.Requests()[0]
+			check.Same(t, name, []any{sent.MaxTokens, m.Info().MaxTokens, m.Info().Window}, []any{bound, bound, int64(1_000_000)})
+			check.That(t, effort == "max" || sent.Thinking["type"] == want, "%s: got %v, want %s", name, sent.Thinking, want)
+		}
 	}
 }
 

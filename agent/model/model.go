@@ -41,7 +41,7 @@ type Info struct {
 	Profile    profile.Profile // for the schemas of tools; empty: [profile.OpenAI]
 	Window     int64           // tokens of request and reply; 0: unknown
 
-	// MaxTokens bounds a reply if the request sets no bound. 0: the provider's own.
+	// MaxTokens bounds a reply if the request sets neither a bound nor an effort. 0: the provider's own.
 	MaxTokens int
 
 	// Formats reports whether the provider enforces a schema for the reply, see [Request.Format],
