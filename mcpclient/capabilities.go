@@ -144,35 +144,40 @@ func (f *offers) encode(roots string, tasks bool) []byte {
 	if f.exact != nil {
 		return f.exact
 	}
-	own := map[string]any{}
-	if s := f.sampling; s != nil {
-		own["sampling"] = flags(map[string]bool{"tools": s.Tools, "context": s.Context})
-	}
+	own := []byte{'{'}
 	if e := f.elicitation; e != nil {
-		own["elicitation"] = flags(map[string]bool{"form": e.Form, "url": e.URL})
-	}
-	if f.roots {
-		own["roots"] = json.RawMessage(roots)
+		own = jsonrpc.AppendMember(own, "elicitation", flags(flag{"form", e.Form}, flag{"url", e.URL}))
 	}
 	if tasks {
-		own["extensions"] = flags(map[string]bool{metakey.Tasks: true})
+		own = jsonrpc.AppendMember(own, "extensions", flags(flag{metakey.Tasks, true}))
 	}
-	raw, _ := jsonrpc.Marshal(own) // such values always marshal
+	if f.roots {
+		own = jsonrpc.AppendMember(own, "roots", []byte(roots))
+	}
+	if s := f.sampling; s != nil {
+		own = jsonrpc.AppendMember(own, "sampling", flags(flag{"context", s.Context}, flag{"tools", s.Tools}))
+	}
+	own = jsonrpc.CloseObject(own)
 	if f.base != nil {
-		return mergeMissing(f.base, raw)
+		return mergeMissing(f.base, own)
 	}
-	return raw
+	return own
+}
+
+type flag struct {
+	name string
+	set  bool
 }
 
 // flags returns a capability whose parts are empty objects, if they are set.
-func flags(parts map[string]bool) map[string]struct{} {
-	out := map[string]struct{}{}
-	for name, set := range parts {
-		if set {
-			out[name] = struct{}{}
+func flags(parts ...flag) []byte {
+	out := []byte{'{'}
+	for _, part := range parts {
+		if part.set {
+			out = jsonrpc.AppendMember(out, part.name, []byte("{}"))
 		}
 	}
-	return out
+	return jsonrpc.CloseObject(out)
 }
 
 // mergeMissing returns object with the members of more that it lacks, at every depth. A member that

@@ -24,11 +24,11 @@ const (
 type Queue struct {
 	life     *Lifecycle
 	log      *slog.Logger
-	start    func(func()) bool // starts a goroutine
-	workers  int               // goroutines
-	limit    int               // waiting functions
-	maxBytes int               // of memory that they keep
-	overflow string            // logged when some are dropped
+	group    *sync.WaitGroup // of the goroutines
+	workers  int             // goroutines
+	limit    int             // waiting functions
+	maxBytes int             // of memory that they keep
+	overflow string          // logged when some are dropped
 
 	mu       sync.Mutex
 	queue    []queued
@@ -49,7 +49,7 @@ func NewCallbackQueue(life *Lifecycle, limit, maxBytes int, log *slog.Logger) *Q
 	return &Queue{
 		life:     life,
 		log:      log,
-		start:    life.StartHost,
+		group:    &life.host,
 		workers:  1,
 		limit:    limit,
 		maxBytes: maxBytes,
@@ -63,7 +63,7 @@ func NewSendQueue(life *Lifecycle, log *slog.Logger) *Queue {
 	return &Queue{
 		life:     life,
 		log:      log,
-		start:    life.Start,
+		group:    &life.ours,
 		workers:  maxSending,
 		limit:    maxQueue,
 		overflow: "dropped messages to the server: too many were waiting to be sent",
@@ -104,7 +104,7 @@ func (q *Queue) Add(run func(), size int) {
 
 // startLocked starts a goroutine that is counted already.
 func (q *Queue) startLocked() {
-	if !q.start(q.runAll) {
+	if !q.life.startIn(q.group, q.runAll) {
 		q.endLocked()
 	}
 }
