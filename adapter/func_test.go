@@ -59,9 +59,8 @@ func TestFunc(t *testing.T) {
 	}
 	f := Func("f", "Does it.", same, nil)
 	const want = `{"type":"object","properties":{"city":{"description":"Where to","type":"string"},"days":{"type":"integer","minimum":1}},"required":["city"],"additionalProperties":false}`
-	if got := f.Catalog(profile.OpenAI).Definitions()[0].Function; got.Description != "Does it." || string(got.Parameters.(json.RawMessage)) != want {
-		t.Errorf("got %q with %s", got.Description, got.Parameters)
-	}
+	got := f.Catalog(profile.OpenAI).Definitions()[0].Function
+	check.That(t, got.Description == "Does it." && string(got.Parameters.(json.RawMessage)) == want, "got %q with %s", got.Description, got.Parameters)
 	check.Equal(t, "another catalog for no profile", f.Catalog(""), f.Catalog(profile.Plain))
 }
 

@@ -8,14 +8,11 @@ import (
 	"strings"
 )
 
-// maxName is the longest tool name that every provider accepts.
-const maxName = 64
-
-// separator joins the names of server and tool.
-const separator = "__"
-
-// hashLength is the number of hexadecimal digits that distinguish a name.
-const hashLength = 8
+const (
+	maxName    = 64   // bytes of the longest tool name that every provider accepts
+	separator  = "__" // joins the names of server and tool
+	hashLength = 8    // hexadecimal digits that distinguish a name
+)
 
 // identity identifies the tool that a name stands for, and holds the host's wishes for the name.
 type identity struct {

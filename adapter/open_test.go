@@ -217,10 +217,7 @@ func TestQuickServersAreNotKeptWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var e events
 		began := time.Now()
-		fails := func(err error) transportFunc {
-			return func(context.Context) (transport.Conn, error) { return nil, err }
-		}
-		broken := inTurn(fails(errNoDial), fails(backoff.ErrUnattended), fails(transport.ErrDialedOnce)).slowly(3 * time.Second)
+		broken := inTurn(after(0, errNoDial), after(0, backoff.ErrUnattended), after(0, transport.ErrDialedOnce)).slowly(3 * time.Second)
 		ts := open(t, &Options{Policy: Policy{Start: StartAvailable}, OpenWait: time.Second, OnChange: e.hear},
 			Server{Name: "quick", Transport: serving("quick", newListener(t, "a")).slowly(200 * time.Millisecond)},
 			Server{Name: "slow", Transport: serving("slow", newListener(t, "b")).slowly(8 * time.Second)},
@@ -277,5 +274,23 @@ func TestSlowServerAtTheEnd(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
 		check.Is(t, check.Err(Open(ctx, servers(), opts)), context.DeadlineExceeded, "the end of the context")
+		ctx, cancel = context.WithCancel(t.Context())
+		opts.OpenWait = time.Second
+		if ts, err := Open(endsWhenAsked{ctx, cancel}, servers(), opts); err == nil {
+			defer ts.Close()
+			time.Sleep(2 * time.Hour)
+			check.NoError(t, ts.Servers()[1].Err, "a late server of an open toolset")
+		}
 	})
+}
+
+// endsWhenAsked is a context that ends as soon as it has said that it has not.
+type endsWhenAsked struct {
+	context.Context
+	end func()
+}
+
+func (c endsWhenAsked) Err() error {
+	defer c.end()
+	return c.Context.Err()
 }

@@ -47,6 +47,7 @@ type opening struct {
 
 	starting context.Context // the context of the attempts
 	end      context.CancelCauseFunc
+	detach   func() bool // frees starting from the context of Open; false if that has ended
 	ended    chan *attempt
 	over     atomic.Bool // Open waits no longer
 
@@ -74,10 +75,9 @@ func (c *connector) connect(ctx context.Context, servers []Server) error {
 			o.openWait = 0
 		}
 	}
-	detach := o.begin(ctx)
-	defer detach()
-	defer o.over.Store(true)
+	o.begin(ctx)
 	err := o.await(ctx)
+	o.over.Store(true)
 	if err != nil {
 		c.roster.end() // nothing is tried again or reported
 	}
@@ -85,19 +85,17 @@ func (c *connector) connect(ctx context.Context, servers []Server) error {
 }
 
 // begin begins to open the servers. ctx bounds that until detach is called; after it, only late servers are being opened.
-func (o *opening) begin(ctx context.Context) (detach func()) {
+func (o *opening) begin(ctx context.Context) {
 	if o.openWait > 0 {
 		o.starting, o.end = context.WithCancelCause(context.WithoutCancel(ctx))
-		stop := context.AfterFunc(ctx, func() { o.end(context.Cause(ctx)) })
-		detach = func() { stop() }
+		o.detach = context.AfterFunc(ctx, func() { o.end(context.Cause(ctx)) })
 	} else {
 		o.starting, o.end = context.WithCancelCause(ctx)
-		detach = func() { o.end(nil) }
+		o.detach = func() bool { o.end(nil); return ctx.Err() == nil }
 	}
 	for _, a := range o.all {
 		o.roster.start(func() { o.openServer(a) })
 	}
-	return detach
 }
 
 // openServer opens a server. If that fails although Open does not, it is tried again later.
@@ -139,7 +137,7 @@ func (o *opening) await(ctx context.Context) error {
 	}
 	err := errors.Join(fatal...)
 	switch {
-	case ctx.Err() != nil:
+	case !o.detach():
 		for ; o.left > 0; o.left-- { // they end with ctx
 			<-o.ended
 		}

@@ -68,9 +68,8 @@ func parametersOf(t testing.TB, tool *Tool, p profile.Profile) (root map[string]
 func writtenFor(t *testing.T, tool *Tool, p profile.Profile) (root map[string]any, changes []profile.Change) {
 	t.Helper()
 	root, strict, changes := parametersOf(t, tool, p)
-	if err := subsets[p](root, strict); err != nil {
-		t.Fatalf("not what %s takes: %v\n%s\nof\n%s", p, err, show(root), show(tool.input.Root()))
-	}
+	err := subsets[p](root, strict)
+	check.Require(t, err == nil, "not what %s takes: %v\n%s\nof\n%s", p, err, show(root), show(tool.input.Root()))
 	checkUnheld(t, p, changes)
 	return root, changes
 }
@@ -186,9 +185,8 @@ func checkArguments(t *testing.T, tool *Tool, p profile.Profile, root map[string
 				lenient = toolWith(t, show(relaxed(tool.input.Root(), changes)))
 				lenient.input.Wrapper = tool.input.Wrapper
 			}
-			if _, err := lenient.arguments(string(args)); err != nil {
-				t.Fatalf("%s: got %v, want arguments that fit\n%s\nto be accepted by\n%s\nchanges are %v", args, err, show(root), show(lenient.input.Root()), changes)
-			}
+			_, err := lenient.arguments(string(args))
+			check.Require(t, err == nil, "%s: got %v, want arguments that fit\n%s\nto be accepted by\n%s\nchanges are %v", args, err, show(root), show(lenient.input.Root()), changes)
 			continue
 		}
 		err = tool.valid(sent)
@@ -208,9 +206,8 @@ func TestProfilesLoseNothingWithoutNeed(t *testing.T) {
 			for _, change := range c.changes {
 				check.That(t, change.Effect == "same" || needed.MatchString(change.Note), "%s for %s: got %+v, want nothing lost", name, p, change)
 			}
-			if got, _ := c.definitions[0].Function.Parameters.(json.RawMessage); len(c.changes) == 0 && string(got) != string(tool.input.Parameters) {
-				t.Errorf("%s for %s: got %s without a change, want %s", name, p, got, tool.input.Parameters)
-			}
+			got, _ := c.definitions[0].Function.Parameters.(json.RawMessage)
+			check.That(t, len(c.changes) > 0 || string(got) == string(tool.input.Parameters), "%s for %s: got %s without a change, want %s", name, p, got, tool.input.Parameters)
 		}
 	}
 }
