@@ -75,7 +75,7 @@ func Discover(ctx context.Context, cfg openai.ClientConfig, model string) (host 
 			return detected, n
 		}
 	}
-	list, header := d.models()
+	list, header, _ := d.models()
 	entry := findModel(list, model)
 	switch owner, _ := jsonrpc.String(jsonrpc.Lookup(entry, "owned_by")); {
 	case owner == "llamacpp", strings.HasPrefix(header.Get("Server"), "llama.cpp"):
@@ -86,17 +86,17 @@ func Discover(ctx context.Context, cfg openai.ClientConfig, model string) (host 
 	return host, contextWindow(entry)
 }
 
-// Models returns the ids of an endpoint's models in its order, nil if it does not list them within 5 s.
-func Models(ctx context.Context, cfg openai.ClientConfig) (ids []string) {
+// Models returns the ids of an endpoint's models in its order. The error says why it does not list them within 5 s.
+func Models(ctx context.Context, cfg openai.ClientConfig) (ids []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, discoverTime)
 	defer cancel()
-	list, _ := newDiscovery(ctx, cfg).models()
+	list, _, err := newDiscovery(ctx, cfg).models()
 	for entry := range modelEntries(list) {
 		if id, _ := jsonrpc.String(jsonrpc.Lookup(entry, "id")); id != "" {
 			ids = append(ids, id)
 		}
 	}
-	return ids
+	return ids, err
 }
 
 // discovery asks one endpoint.
@@ -122,28 +122,36 @@ func newDiscovery(ctx context.Context, cfg openai.ClientConfig) *discovery {
 	return d
 }
 
-// models returns the list of models, nil after a failure, with the header of the answer.
-func (d *discovery) models() (json.RawMessage, http.Header) {
+// models returns the list of models, with the header of the answer, which may be set after an error, too.
+func (d *discovery) models() (json.RawMessage, http.Header, error) {
 	return d.ask(http.MethodGet, d.base+"/models", nil)
 }
 
-// ask sends a request and returns the JSON of the answer, nil after a failure, with the header.
-func (d *discovery) ask(method, url string, body []byte) (json.RawMessage, http.Header) {
+// ask sends a request and returns the JSON of the answer, with its header as [discovery.models] does.
+func (d *discovery) ask(method, url string, body []byte) (json.RawMessage, http.Header, error) {
 	request, err := http.NewRequestWithContext(d.ctx, method, url, bytes.NewReader(body))
 	if err != nil {
-		return nil, nil
+		return nil, nil, withoutURL(err)
 	}
 	request.URL.RawQuery, request.Header = d.query, d.header.Clone()
 	response, err := d.http.Do(request)
 	if err != nil {
-		return nil, nil
+		return nil, nil, errors.New(newRedactor(request).clean(withoutURL(err).Error()))
 	}
 	defer response.Body.Close()
 	data, err := io.ReadAll(io.LimitReader(response.Body, maxDiscover+1))
-	if err != nil || len(data) > maxDiscover || response.StatusCode != http.StatusOK || !json.Valid(data) {
+	switch {
+	case response.StatusCode != http.StatusOK:
+		err = fmt.Errorf("HTTP status %d", response.StatusCode)
+	case len(data) > maxDiscover:
+		err = fmt.Errorf("the answer is over %d bytes", maxDiscover)
+	case err == nil && !json.Valid(data):
+		err = errors.New("the answer is not JSON")
+	}
+	if err != nil {
 		data = nil
 	}
-	return data, response.Header
+	return data, response.Header, err
 }
 
 // elements ranges over the elements of an array. Another value has none.
@@ -212,7 +220,7 @@ func window(raw json.RawMessage) int64 {
 // lmStudio returns the context window that LM Studio has loaded a model with, 0 if it is not loaded. The compatible API
 // has no field for it.
 func (d *discovery) lmStudio(model string) int64 {
-	list, _ := d.ask(http.MethodGet, strings.TrimSuffix(d.base, "/v1")+"/api/v0/models", nil)
+	list, _, _ := d.ask(http.MethodGet, strings.TrimSuffix(d.base, "/v1")+"/api/v0/models", nil)
 	return window(jsonrpc.Lookup(findModel(list, model), "loaded_context_length"))
 }
 
@@ -221,7 +229,7 @@ var numCtx = regexp.MustCompile(`(?m)^num_ctx\s+(\d+)`)
 // ollama returns the context window that Ollama has loaded a model with, or will load it with by its parameters.
 func (d *discovery) ollama(model string) int64 {
 	root := strings.TrimSuffix(d.base, "/v1")
-	loaded, _ := d.ask(http.MethodGet, root+"/api/ps", nil)
+	loaded, _, _ := d.ask(http.MethodGet, root+"/api/ps", nil)
 	for entry := range elements(jsonrpc.Lookup(loaded, "models")) {
 		name, _ := jsonrpc.String(jsonrpc.Lookup(entry, "name"))
 		n := window(jsonrpc.Lookup(entry, "context_length"))
@@ -230,7 +238,7 @@ func (d *discovery) ollama(model string) int64 {
 		}
 	}
 	body, _ := jsonrpc.Marshal(map[string]string{"model": model}) // a map of strings always marshals
-	shown, _ := d.ask(http.MethodPost, root+"/api/show", body)
+	shown, _, _ := d.ask(http.MethodPost, root+"/api/show", body)
 	parameters, _ := jsonrpc.String(jsonrpc.Lookup(shown, "parameters"))
 	if m := numCtx.FindStringSubmatch(parameters); m != nil {
 		if n, err := strconv.ParseInt(m[1], 10, 64); err == nil && n <= maxWindow {

@@ -23,9 +23,7 @@ import (
 
 func TestModels(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "models.json")
-	if m, err := models.Read(path); err != nil || len(m.Models) != 0 {
-		t.Errorf("got %+v, %v, want no models of a missing file", m, err)
-	}
+	check.Equal(t, "models of a missing file", len(check.Value(models.Read(path))(t).Models), 0)
 	write(t, path, "\uFEFF"+`{"default": "big", "models": {
 		"fast": {"baseUrl": "http://localhost/v1", "model": "q"}, "big": {"baseUrl": "https://h/v1", "model": "g", "apiKey": "k-${KEY}"}}}`)
 	m := check.Value(models.Read(path))(t)
@@ -111,9 +109,8 @@ func TestKeysStayAtTheirHosts(t *testing.T) {
 		{"-model keyed", gateway, "filed", "", false},
 		{"-model chat", map[string]string{"OPENAI_API_KEY": "o", "ANTHROPIC_API_KEY": "a"}, "", "https://gateway/v1", false},
 	} {
-		if f, err := complete(tt.args+" -models "+path, tt.env); (err != nil) != tt.fails || f.Model.Key != tt.key || f.Model.BaseURL != tt.base {
-			t.Errorf("%s: got key %q at %q, %v; want %q at %q", tt.args, f.Model.Key, f.Model.BaseURL, err, tt.key, tt.base)
-		}
+		f, err := complete(tt.args+" -models "+path, tt.env)
+		check.That(t, (err != nil) == tt.fails && f.Model.Key == tt.key && f.Model.BaseURL == tt.base, "%s: got key %q at %q, %v; want %q at %q", tt.args, f.Model.Key, f.Model.BaseURL, err, tt.key, tt.base)
 	}
 }
 

@@ -108,7 +108,8 @@ func TestModelCommand(t *testing.T) {
 	url, _ = severalModels(t, `{"data":[{"id":"small"},{"id":"large","max_model_len":5000}]}`)
 	holds(t, converse(t, "/model large\nhello\n/context\n", "-base-url", url, "-model", "small").stdout, "1000 tokens, 20% of a window of 5000\n")
 	url, _ = severalModels(t, "no list")
-	converse(t, "/model other\nhello\n", "-base-url", url, "-model", "small").check(t, "I am other.\n", 0)
+	converse(t, "/model other\nhello\n/model\n", "-base-url", url, "-model", "small").check(t, "I am other.\nother at "+url+
+		"\nthe models of the endpoint are not known (the answer is not JSON); /model NAME uses any of them\n", 0)
 }
 
 // A model of the file is asked at its own endpoint.

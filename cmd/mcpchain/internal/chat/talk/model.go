@@ -135,20 +135,21 @@ func (m *chosenModel) urlHint(err error) string {
 // maxModels bounds the names of an endpoint's models that are shown.
 const maxModels = 200
 
-// models returns the sorted names of the endpoint's models, nil if it does not list them. The API messages is not asked: its
-// key is not for an OpenAI-compatible endpoint.
-func (m *chosenModel) models(ctx context.Context) (names []string) {
+// models returns the sorted names of the endpoint's models. The error says why it does not list them. The API messages is
+// not asked, and has none: its key is not for an OpenAI-compatible endpoint.
+func (m *chosenModel) models(ctx context.Context) (names []string, err error) {
 	at := m.endpoint()
 	if at.API == models.Messages {
-		return nil
+		return nil, nil
 	}
-	for _, id := range chat.Models(ctx, at.Config()) {
+	ids, err := chat.Models(ctx, at.Config())
+	for _, id := range ids {
 		if hosttext.Line(id, 200) == id {
 			names = append(names, id)
 		}
 	}
 	slices.Sort(names)
-	return slices.Compact(names)
+	return slices.Compact(names), err
 }
 
 // choose is the command /model.
@@ -193,7 +194,7 @@ func (m *chosenModel) find(ctx context.Context, name string) (models.Model, erro
 		}
 	}
 	// An endpoint that lists no models may still have the model.
-	if names := m.models(ctx); len(names) > 0 && !slices.Contains(names, name) {
+	if names, _ := m.models(ctx); len(names) > 0 && !slices.Contains(names, name) {
 		return models.Model{}, fmt.Errorf("the endpoint has no model %q; /model lists its models", name)
 	}
 	next := m.endpoint()
@@ -214,7 +215,7 @@ func (m *chosenModel) list(ctx context.Context) {
 			}
 		}
 	}
-	names := m.models(ctx)
+	names, err := m.models(ctx)
 	for i, other := range names {
 		if i == maxModels {
 			m.screen.List(screen.Faint, "  … and %d more", len(names)-maxModels)
@@ -225,7 +226,11 @@ func (m *chosenModel) list(ctx context.Context) {
 		}
 	}
 	if len(names) == 0 {
-		m.screen.List(screen.Faint, "the models of the endpoint are not known; /model NAME uses any of them")
+		why := ""
+		if err != nil {
+			why = " (" + hosttext.Line(err.Error(), 200) + ")"
+		}
+		m.screen.List(screen.Faint, "the models of the endpoint are not known%s; /model NAME uses any of them", why)
 	}
 }
 
@@ -236,7 +241,8 @@ func (m *chosenModel) complete(ctx context.Context, _ string) (found screen.Comp
 			found.Items = addItem(found.Items, name, "in the file of models", false)
 		}
 	}
-	for _, name := range m.models(ctx) {
+	names, _ := m.models(ctx)
+	for _, name := range names {
 		found.Items = addItem(found.Items, name, "", false)
 	}
 	return found

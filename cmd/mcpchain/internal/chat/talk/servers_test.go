@@ -170,6 +170,6 @@ func TestModelsOfMessages(t *testing.T) {
 	}))
 	defer server.Close()
 	m := &chosenModel{current: models.Model{API: models.Messages, BaseURL: server.URL, Key: "k", Name: "c"}}
-	check.That(t, m.models(t.Context()) == nil, "got models, want none")
+	check.Equal(t, "models", len(check.Value(m.models(t.Context()))(t)), 0)
 	check.Equal(t, "URL", (&chosenModel{current: models.Model{API: models.Messages}}).url(), "https://api.anthropic.com")
 }
