@@ -77,9 +77,8 @@ func TestBlock(t *testing.T) {
 		check.Equal(t, tt.in, Block(tt.in, 30), tt.want)
 	}
 	got := Block("first"+strings.Repeat("\n", 500)+"last", 4000)
-	if lines := strings.Count(got, "\n"); lines != maxLines || !strings.HasSuffix(got, "…\n  (405 more characters are not shown)") {
-		t.Errorf("got %d line breaks and %q, want %d", lines, got, maxLines)
-	}
+	lines := strings.Count(got, "\n")
+	check.That(t, lines == maxLines && strings.HasSuffix(got, "…\n  (405 more characters are not shown)"), "got %d line breaks and %q, want %d", lines, got, maxLines)
 }
 
 func TestQuote(t *testing.T) {
@@ -101,9 +100,8 @@ func TestJSON(t *testing.T) {
 		check.Equal(t, text, got, want)
 		var before, after any
 		if json.Unmarshal([]byte(text), &before) == nil {
-			if err := json.Unmarshal([]byte(got), &after); err != nil || JSONLine(encode(t, before)) != JSONLine(encode(t, after)) {
-				t.Errorf("%q: got %v, %v; want the same value", text, after, err)
-			}
+			err := json.Unmarshal([]byte(got), &after)
+			check.That(t, err == nil && JSONLine(encode(t, before)) == JSONLine(encode(t, after)), "%q: got %v, %v; want the same value", text, after, err)
 		}
 	}
 	const indented = "{\r\n\t\"a\": \"b\"\r\n}"
@@ -134,9 +132,8 @@ func FuzzExact(f *testing.F) {
 		n = max(1, min(n, 1000))
 		got := Escape(s)
 		check.Equal(t, s, Escape(got), got)
-		if line := Line(s, n); len([]rune(line)) > n || strings.ContainsAny(line, "\n\t\r\x1b") {
-			t.Errorf("%q: got the line %q, want one of %d characters", s, line, n)
-		}
+		line := Line(s, n)
+		check.That(t, len([]rune(line)) <= n && !strings.ContainsAny(line, "\n\t\r\x1b"), "%q: got the line %q, want one of %d characters", s, line, n)
 	})
 }
 
@@ -242,10 +239,9 @@ func TestBounds(t *testing.T) {
 		messages = append(messages, user(text(strings.Repeat("x", maxPart))))
 	}
 	got = SamplingRequest(&mcp.CreateMessageParams{Messages: messages})
-	if n := strings.Count(got, "user:\n"); n != maxParts || !strings.HasSuffix(got, "\n(3 more parts are not shown)") {
-		t.Errorf("got %d parts and %q, want %d", n, got[max(0, len(got)-100):], maxParts)
-	}
-	n := strings.Count(got, "x")
+	n := strings.Count(got, "user:\n")
+	check.That(t, n == maxParts && strings.HasSuffix(got, "\n(3 more parts are not shown)"), "got %d parts and %q, want %d", n, got[max(0, len(got)-100):], maxParts)
+	n = strings.Count(got, "x")
 	check.That(t, n <= maxWhole, "got %d characters of the server, want %d at most", n, maxWhole)
 	check.Contains(t, "parts behind the bound", got, "  …\n  (2000 more characters are not shown)")
 }

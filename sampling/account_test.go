@@ -99,6 +99,8 @@ func TestReservationsAreSettled(t *testing.T) {
 		{"not counted", answering(plainAnswer), 34/4 + 2, true},
 		{"refused by the host", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(400) }, 0, false},
 		{"broken off", brokenOff, 34/4 + 100, true},
+		{"an error within a stream", answering("data: {\"choices\":[{\"delta\":{\"content\":\"Hel\"}}]}\n\ndata: {\"error\":{\"code\":503}}\n\n"), 34/4 + 100, true},
+		{"an error as a stream", answering("data: {\"error\":{\"code\":400}}\n\n"), 0, false},
 		{"no use", answering(`{"choices":[]}`), 34/4 + 100, true},
 		{"no use, and counted", answering(`{"choices":[{"finish_reason":"error"}],"usage":{"prompt_tokens":3,"completion_tokens":2}}`), 5, false},
 		{"no use, and counted in part", answering(`{"choices":[{"finish_reason":"error"}],"usage":{"prompt_tokens":3}}`), 103, true},

@@ -220,9 +220,8 @@ func TestModelsOfOpenAI(t *testing.T) {
 			half := 0.5
 			params := &mcp.CreateMessageParams{MaxTokens: 500, Temperature: &half, StopSequences: []string{"END"}, SystemPrompt: "Be brief.",
 				Messages: []mcp.SamplingMessage{{Role: "user", Content: []mcp.Content{&mcp.TextContent{Text: "Weather in Rome and Oslo?"}}}}}
-			if _, err := sampler.CreateMessage(t.Context(), params); err != nil {
-				t.Fatalf("%s, effort %q, without tools: %v %q", name, effort, err, host.Invalid())
-			}
+			_, err := sampler.CreateMessage(t.Context(), params)
+			check.Require(t, err == nil, "%s, effort %q, without tools: %v %q", name, effort, err, host.Invalid())
 			params.Tools = []*mcp.Tool{weather}
 			result, err := sampler.CreateMessage(t.Context(), params)
 			check.Require(t, err == nil && result.StopReason == "toolUse", "%s, effort %q: got %+v, %v", name, effort, result, err)

@@ -67,7 +67,7 @@ func (s *Sampler) charge(r *run, reply *chat.Reply, err error) {
 		used = r.spending(reply.Usage, reply.Size)
 	case ok && failure.Usage != nil:
 		used = r.spendingIfFailed(failure.Usage)
-	case ok && (failure.Status >= 400 || failure.Code == chat.CodeRequest) && !isBadCall(err):
+	case ok && (failure.Status >= 400 || failure.Code == chat.CodeRequest) && !failure.Partial && !isBadCall(err):
 		// The host did not accept it.
 	default:
 		used = r.spendingIfFailed(nil)

@@ -52,7 +52,8 @@ type Error struct {
 	// Usage is the host's count for the failed answer, nil if unknown.
 	Usage *Usage
 
-	Begun bool // a part of the answer had arrived
+	Begun   bool // the host had begun a stream
+	Partial bool // a part of the answer had arrived in a stream
 
 	api          string // the API's name in the text; default: chatCompletion
 	cause        error

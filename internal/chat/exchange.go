@@ -49,6 +49,7 @@ type exchange struct {
 	header        http.Header
 	body          []byte
 	stream        io.ReadCloser
+	eventRead     bool // an event of the stream was read
 	replyComplete bool // the reply in the stream is complete
 }
 
@@ -74,14 +75,13 @@ func (w *Wire) attempt(ctx context.Context, request *http.Request, answer func(c
 	}
 	err = x.explain(err)
 	if failure, ok := errors.AsType[*Error](err); ok {
-		failure.api, failure.Begun = w.api, x.stream != nil
+		failure.api, failure.Begun, failure.Partial = w.api, x.stream != nil, x.eventRead
 	}
 	return err
 }
 
-// close ends the exchange, and the request if it is still under way. After a complete reply in a
-// stream it reads the rest, for restWait here and then in the background, and releases the exchange
-// afterwards.
+// close ends the exchange, and the request if it is still under way. After a complete reply in a stream it reads the
+// rest, for restWait here and then in the background, and releases the exchange afterwards.
 func (x *exchange) close() {
 	switch {
 	case x.stream == nil:
@@ -181,7 +181,6 @@ func (x *exchange) readStream(answer Answer) error {
 	defer silence.Stop()
 	side := &sideLines{r: x.limitReader(&watchedReader{x.stream, silence, x.idleTimeout})}
 	events := sse.NewReader(side, int(x.maxReply))
-	begun := false
 	for !x.replyComplete {
 		event, err := events.Next()
 		if err == nil {
@@ -189,7 +188,7 @@ func (x *exchange) readStream(answer Answer) error {
 		}
 		data := bytes.TrimSpace(event.Data)
 		if err != nil || string(data) == "[DONE]" {
-			return x.endStream(answer, err, begun, side.lines)
+			return x.endStream(answer, err, side.lines)
 		}
 		if len(data) == 0 && event.Type != "error" {
 			continue
@@ -200,14 +199,14 @@ func (x *exchange) readStream(answer Answer) error {
 		if err != nil {
 			return x.answerError(err)
 		}
-		begun = true
+		x.eventRead = true
 	}
 	return x.answerError(answer.End())
 }
 
-// endStream ends a stream, or returns an error if it must not end here. err is the reader's error, nil after [DONE]; begun
-// says that an event came before it.
-func (x *exchange) endStream(answer Answer, err error, begun bool, side []byte) error {
+// endStream ends a stream, or returns an error if it must not end here. err is the reader's error, nil after [DONE]; side is
+// what sideLines kept.
+func (x *exchange) endStream(answer Answer, err error, side []byte) error {
 	x.replyComplete = err == nil
 	streamEnded := err == nil || err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF)
 	switch {
@@ -215,11 +214,11 @@ func (x *exchange) endStream(answer Answer, err error, begun bool, side []byte) 
 		// Some hosts omit [DONE], or its blank line, and some break off, fall silent or do not end after the reply.
 	case isTooLarge(err):
 		return x.tooLarge()
-	case streamEnded && !begun && json.Valid(side):
+	case streamEnded && !x.eventRead && json.Valid(side):
 		return x.readWhole(answer, side)
 	case json.Valid(side) && hasError(jsonrpc.Lookup(side, "error")):
 		return x.bodyError(side)
-	case err == nil && begun: // some hosts give no reason to stop
+	case err == nil && x.eventRead: // some hosts give no reason to stop
 	case streamEnded:
 		return x.answerError(errBrokenOff)
 	default:
@@ -288,8 +287,7 @@ func (s *sideLines) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// isField reports whether a line with this first byte may be blank, a field or
-// a comment of an event stream.
+// isField reports whether a line with this first byte may be blank, a field or a comment of an event stream.
 func isField(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == ':' || c == '\r' || c == '\n'
 }
