@@ -59,9 +59,8 @@ func TestBombs(t *testing.T) {
 					reply, err = c.Stream(t.Context(), hello(), Deltas{})
 				}
 			})
-			if most := uint64(16*len(body) + 8<<20); bytes > most { // the host's own writing is counted, too
-				t.Errorf("%s, %s: %d bytes of a reply cost %d bytes of memory, want at most %d", name, form, len(body), bytes, most)
-			}
+			most := uint64(16*len(body) + 8<<20) // the host's own writing is counted, too
+			check.That(t, bytes <= most, "%s, %s: %d bytes of a reply cost %d bytes of memory, want at most %d", name, form, len(body), bytes, most)
 			switch {
 			case err != nil && len(err.Error()) > 4096:
 				t.Errorf("%s, %s: got an error of %d bytes", name, form, len(err.Error()))

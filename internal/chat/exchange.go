@@ -62,6 +62,9 @@ func (w *Wire) attempt(ctx context.Context, request *http.Request, answer func(c
 	defer x.close()
 	x.request = request.Clone(x.ctx)
 	x.request.Body, _ = request.GetBody()
+	if w.resends && x.request.Header.Values("Idempotency-Key") == nil { // anthropicmodel.Options.Header may have one
+		x.request.Header["Idempotency-Key"] = nil
+	}
 	err := x.send()
 	switch {
 	case err != nil:

@@ -27,6 +27,7 @@ const (
 type Wire struct {
 	api         string // the API's name in errors
 	http        openai.HTTPDoer
+	resends     bool // net/http may send a request again, see resends
 	retries     int
 	retrying    func(error, time.Duration)
 	timeout     time.Duration
@@ -36,9 +37,11 @@ type Wire struct {
 
 // NewWire returns a wire. It does no I/O. It ignores Options.Host, API and Extra.
 func NewWire(api string, next openai.HTTPDoer, o *Options) *Wire {
+	client := withinOrigin(next)
 	return &Wire{
 		api:         api,
-		http:        withinOrigin(next),
+		http:        client,
+		resends:     resends(client),
 		retries:     max(0, cmp.Or(o.Retries, 2)),
 		retrying:    o.Retrying,
 		timeout:     cmp.Or(max(0, o.Timeout), 10*time.Minute),
@@ -77,8 +80,7 @@ func (w *Wire) Post(ctx context.Context, url string, header http.Header, body []
 	return w.post(ctx, request, func(context.Context) Answer { return answer() }, nil)
 }
 
-// newRequest returns a request with a JSON body. net/http sends it again at once if the host had closed a reused
-// connection: an empty Idempotency-Key allows that, and is not sent.
+// newRequest returns a request with a JSON body.
 func newRequest(url string, header http.Header, body []byte) (*http.Request, error) {
 	request, err := http.NewRequest(http.MethodPost, url, bytes.NewReader(body))
 	if err != nil {
@@ -86,9 +88,6 @@ func newRequest(url string, header http.Header, body []byte) (*http.Request, err
 	}
 	request.Header = header.Clone()
 	request.Header.Set("Content-Type", "application/json")
-	if request.Header.Values("Idempotency-Key") == nil { // anthropicmodel.Options.Header may have one
-		request.Header["Idempotency-Key"] = nil
-	}
 	return request, nil
 }
 
@@ -130,6 +129,17 @@ func (w *Wire) post(ctx context.Context, request *http.Request, answer func(cont
 		return fmt.Errorf("%s: %w while waiting to repeat it after: %v", w.api, early.Err, early.Last)
 	}
 	return err
+}
+
+// resends reports whether net/http sends the requests of a client, without a RoundTripper of the host. Then an empty
+// Idempotency-Key has it send a request again at once if the server had closed the reused connection. The field is not
+// sent: a RoundTripper that signs requests must not see it.
+func resends(next openai.HTTPDoer) bool {
+	client, ok := next.(*http.Client)
+	if ok {
+		_, ok = cmp.Or(client.Transport, http.DefaultTransport).(*http.Transport)
+	}
+	return ok
 }
 
 // withinOrigin returns a client that follows redirects only within the origin, unless next has its own CheckRedirect.
