@@ -228,8 +228,9 @@ func TestFromEnv(t *testing.T) {
 		if tt.want != "" {
 			check.Text(t, err, tt.want)
 			check.Equal(t, tt, m, nil)
-		} else if check.Must(t, err); m.Info().Name != tt.model {
-			t.Errorf("%+v: got %v", tt, m)
+		} else {
+			check.Must(t, err)
+			check.Equal(t, tt, m.Info().Name, tt.model)
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/mcpchain/mcpchain/internal/check"
 )
@@ -116,6 +117,41 @@ func hasName(p *types.Package, name string) bool {
 		o, _, _ = types.LookupFieldOrMethod(o.Type(), true, p, member)
 	}
 	return o != nil
+}
+
+// TestNamesInComments checks that words such as "serverOrigin" in comments are names in their
+// package, or words of strings, such as names in JSON.
+func TestNamesInComments(t *testing.T) {
+	known, comments := map[string]bool{}, map[string]string{} // by folder and word; by file
+	note := func(folder, text string) {
+		for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+			known[folder+" "+word] = true
+		}
+	}
+	note("", "kB macOS gRPC xAI xUnit")
+	for _, path := range sources(t) {
+		if filepath.Ext(path) != ".go" {
+			continue
+		}
+		file := parseFile(t, token.NewFileSet(), path)
+		for _, group := range file.Comments {
+			comments[path] += group.Text() + "\n"
+		}
+		for n := range ast.Preorder(file) {
+			if lit, ok := n.(*ast.BasicLit); ok {
+				note("", lit.Value)
+			} else if name, ok := n.(*ast.Ident); ok {
+				known[filepath.Dir(path)+" "+name.Name] = true
+			}
+		}
+	}
+	example, name := regexp.MustCompile(`(?m)^\t.*$`), regexp.MustCompile(`(?:^|[\s(])([a-z][a-z0-9]*[A-Z]\w*)`)
+	for path, text := range comments {
+		for _, m := range name.FindAllStringSubmatch(withoutQuotes(example.ReplaceAllString(text, "")), -1) {
+			word := m[1]
+			check.That(t, known[" "+word] || known[filepath.Dir(path)+" "+word], "%s: a comment names %s, which its package does not have", path, word)
+		}
+	}
 }
 
 // publicPackages returns the folders of packages that other modules may import.

@@ -44,19 +44,18 @@ type Result struct {
 	inDoubt bool // the outcome of the call is unknown
 }
 
-// Unsent reports whether the call certainly had no effect: it was refused here, or the server
-// could not be reached or did not accept it. It may be made again. For a call of
-// [Prepared.Continue] it says so of the continuation only.
+// Unsent reports whether the call certainly had no effect: it was refused here, or the server could not be reached or
+// did not accept it. It may be made again. For a call of [Prepared.Continue] it says so of the continuation only.
 func (r *Result) Unsent() bool { return r.Err != nil && !r.sent }
 
 // Interrupted reports whether it is unknown if the tool ran, or what came of it: the call was sent, but the
 // connection was lost, the context ended or a timeout expired before the answer came, or the answer cannot be read.
 func (r *Result) Interrupted() bool { return r.Err != nil && r.inDoubt }
 
-// Fatal returns Err if the model cannot do better by trying again: the connection is lost, the
-// server cannot be reached or requires a sign-in, no decision was made ([ErrUndecided]), the round
-// or task to continue is not the call's, or the context has ended. It returns nil for unknown and stale tools, invalid arguments, denials,
-// timeouts of single calls, and errors of an [Interceptor] or from the server.
+// Fatal returns Err if the model cannot do better by trying again: the connection is lost, the server cannot be reached or
+// requires a sign-in, no decision was made ([ErrUndecided]), the round or task to continue is not the call's, or the context
+// has ended. It returns nil for unknown and stale tools, invalid arguments, denials, timeouts of single calls, and errors of
+// an [Interceptor] or from the server.
 func (r *Result) Fatal() error {
 	if r.fatal {
 		return r.Err

@@ -40,9 +40,8 @@ type viewKey struct{}
 // nextView is the URI of the view that makes calls with a context. Calls within such a call are not made by the view.
 type nextView string
 
-// WithView returns a context for calls of [Toolset.ViewTools] on behalf of a view, see [ViewFrom].
-// Calls that such a tool makes while it runs do not count as the view's. [Toolset.ViewAccess] sets
-// the view itself.
+// WithView returns a context for calls of [Toolset.ViewTools] on behalf of a view, see [ViewFrom]. Calls that such a
+// tool makes while it runs do not count as the view's. [Toolset.ViewAccess] sets the view itself.
 //
 // A run does not store the view: pass it to agent.Agent.ResumeEvents again, and in
 // RecoverOptions.Context to agent.Recover.

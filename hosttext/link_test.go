@@ -60,9 +60,8 @@ func TestWrongLink(t *testing.T) {
 		"https://a/" + strings.Repeat("x", maxURL): "too long to be shown",
 		"https://a b/": "cannot be read",
 	} {
-		if _, err := ParseLink(raw); err == nil || !strings.Contains(err.Error(), want) || strings.ContainsRune(err.Error(), '\x1b') {
-			t.Errorf("%q: got %v, want %s", raw, err, want)
-		}
+		_, err := ParseLink(raw)
+		check.That(t, err != nil && strings.Contains(err.Error(), want) && !strings.ContainsRune(err.Error(), '\x1b'), "%q: got %v, want %s", raw, err, want)
 	}
 }
 

@@ -1,8 +1,7 @@
-// Package hosttext makes the texts of servers and models safe to show to a person at a terminal:
-// names, questions, results, links. The texts can neither control the terminal nor hide a part of
-// themselves. An invisible character, such as a control character, a direction mark or a zero-width
-// joiner, becomes its Go escape, such as \u200b, except within an emoji; [Prose] also keeps joiners
-// and variation selectors elsewhere.
+// Package hosttext makes the texts of servers and models safe to show to a person at a terminal: names, questions,
+// results, links. The texts can neither control the terminal nor hide a part of themselves. An invisible character,
+// such as a control character, a direction mark or a zero-width joiner, becomes its Go escape, such as \u200b, except
+// within an emoji; [Prose] also keeps joiners and variation selectors elsewhere.
 //
 // Use [Escape], [Line], [Quote] or [Block] for texts on which a person decides, and for names; [Prose] for texts that a
 // person only reads; [JSONLine] and [EscapeJSON] for JSON; [ParseLink] for links. docs/sampling.md and SECURITY.md of

@@ -98,8 +98,7 @@ func (s *Sampler) identify(ctx context.Context, label string) (*requester, error
 	return q, nil
 }
 
-// setCharge sets the call that is charged: that of the request around this one, else the client's,
-// else the host's.
+// setCharge sets the call that is charged: that of the request around this one, else the client's, else the host's.
 func (q *requester) setCharge(hostCall string, parent *requester) {
 	switch call := q.origin.Call; {
 	case parent != nil && parent.chargeKey != (callKey{}):

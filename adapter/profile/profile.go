@@ -4,10 +4,9 @@
 // The guide is docs/adapter.md of the repository.
 package profile
 
-// Profile names a dialect of JSON Schema for the definitions of tools. Package agent chooses it by
-// the model (model.Info). Arguments are always validated against the server's own schema, and
-// adapter.Catalog.Prepare undoes what a profile changed. The zero value means Plain for a catalog, and
-// OpenAI for a model.
+// Profile names a dialect of JSON Schema for the definitions of tools. Package agent chooses it by the model
+// (model.Info). Arguments are always validated against the server's own schema, and adapter.Catalog.Prepare undoes what
+// a profile changed. The zero value means Plain for a catalog, and OpenAI for a model.
 type Profile string
 
 const (

@@ -249,7 +249,7 @@ var (
 	errManyCalls = fmt.Errorf("answer has more than %d tool calls", maxCalls)
 )
 
-// opens reports whether the next value begins with c. Another value is skipped.
+// opens reports whether the next value begins with c. A value that the caller does not read is skipped.
 func (d *decoder) opens(c byte) bool { return d.Kind() == c }
 
 // objectMembers ranges over the members of an object; another value has none.

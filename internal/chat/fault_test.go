@@ -406,9 +406,8 @@ func TestOverflow(t *testing.T) {
 		h := newHost(t, failing(tt.status, "", tt.body))
 		_, err := h.client(t, local, &Options{Retries: -1}).Complete(t.Context(), hello())
 		got, ok := errors.AsType[*Error](err)
-		if !ok || (got.Code == CodeContextLength) == tt.other || got.Window != tt.window || got.Prompt != tt.prompt || got.Retryable() != (tt.status == 429 && tt.other) {
-			t.Errorf("%s: got %+v, want a window of %d and a request of %d tokens", tt.host, got, tt.window, tt.prompt)
-		}
+		check.That(t, ok && (got.Code == CodeContextLength) != tt.other && got.Window == tt.window && got.Prompt == tt.prompt && got.Retryable() == (tt.status == 429 && tt.other),
+			"%s: got %+v, want a window of %d and a request of %d tokens", tt.host, got, tt.window, tt.prompt)
 		isOfAccount := strings.HasSuffix(err.Error(), "; it is the account's limit for a minute, and not the model's window")
 		check.That(t, isOfAccount == strings.HasSuffix(tt.host, "minute"), "%s: got %v", tt.host, err)
 	}

@@ -153,8 +153,7 @@ func profiles() []Profile {
 		{Name: "gemini", Provider: "gcp.gemini", Domains: []string{"generativelanguage.googleapis.com", "aiplatform.googleapis.com"},
 			Formats: withoutTools, Schemas: profile.Gemini, Required: requiredNative, NamedChoice: true, EchoExtra: true,
 			StreamUsage: true, Images: anyImages, Audio: true},
-		// Mistral: with "none" the text is garbled; usage needs no request; sounds
-		// have another form.
+		// Mistral: with "none" the text is garbled; usage needs no request; sounds have another form.
 		{Name: "mistral", Provider: "mistral_ai", Domains: []string{"api.mistral.ai"},
 			Formats: withoutTools, Required: requiredAny, NamedChoice: true, NoneDrops: true, IDs: shortID,
 			StrictTurns: true, Reasoning: thinkingParts, SeedField: "random_seed", Images: anyImages, Metadata: anyMetadata},

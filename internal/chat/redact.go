@@ -25,8 +25,7 @@ var (
 	// secretHeader matches the names of headers with secrets, also those of gateways.
 	secretHeader = regexp.MustCompile(`(?i)key|auth|token|secret|password|cookie|openai-organization`)
 
-	// keyText matches an API key in the form of a known host, even if the host has
-	// masked a part of it.
+	// keyText matches an API key in the form of a known host, even if the host has masked a part of it.
 	keyText = regexp.MustCompile(`(?i)\bbearer\s+[^\s"'<>]+` +
 		`|\b(?:sk|pk|rk|gsk|xai)[-_][A-Za-z0-9_*.-]{6,}` +
 		`|\bAIza[A-Za-z0-9_*-]{10,}`)
@@ -68,8 +67,7 @@ func newRedactor(req *http.Request) *redactor {
 	return r
 }
 
-// minSecret is the length of the shortest secret, in bytes. Shorter texts would be found in ordinary
-// words.
+// minSecret is the length of the shortest secret, in bytes. Shorter texts would be found in ordinary words.
 const minSecret = 6
 
 // disguises returns a pattern for a secret in the forms in which a host may repeat it: in either case, percent-encoded

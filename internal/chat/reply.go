@@ -28,8 +28,7 @@ type Reply struct {
 	// host's own word for another reason. It may be empty.
 	Finish string
 
-	// Stopped says that one of Request.Stop ended the text. Most hosts that cut the
-	// text themselves do not report it.
+	// Stopped says that one of Request.Stop ended the text. Most hosts that cut the text themselves do not report it.
 	Stopped bool
 
 	Usage *Usage // nil if unknown

@@ -178,13 +178,11 @@ type ToolCall struct {
 	ID   string // never empty in a reply, and unique in its conversation
 	Name string
 
-	// Arguments is the model's text, usually a JSON object, but not always valid
-	// JSON. Empty means {}.
+	// Arguments is the model's text, usually a JSON object, but not always valid JSON. Empty means {}.
 	Arguments string
 
-	// Extra is data that the host wants back with the call, a JSON object of up to
-	// 64 KiB; nil for none. It is sent only to hosts that want it, and not needed
-	// if the [Memory] of the request knows the call.
+	// Extra is data that the host wants back with the call, a JSON object of up to 64 KiB; nil for none. It is sent
+	// only to hosts that want it, and not needed if the [Memory] of the request knows the call.
 	Extra json.RawMessage
 }
 

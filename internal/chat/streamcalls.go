@@ -66,9 +66,8 @@ func (s *streamedCalls) addName(call *streamedCall, piece string) error {
 	return nil
 }
 
-// find returns the call of a piece, nil for a new call. Gemini sends each call
-// in one piece, without an index, or with the same index for several calls;
-// other hosts send another id with each piece.
+// find returns the call of a piece, nil for a new call. Gemini sends each call in one piece, without an index, or with
+// the same index for several calls; other hosts send another id with each piece.
 func (s *streamedCalls) find(delta *toolCallWire) *streamedCall {
 	id, name := delta.id, delta.name
 	call := s.candidate(delta)

@@ -23,8 +23,7 @@ import (
 	"github.com/mcpchain/mcpchain/sampling"
 )
 
-// Model names a model, its endpoint and its settings. [Model.Open] needs the
-// name, and for the "messages" API the key.
+// Model names a model, its endpoint and its settings. [Model.Open] needs the name, and for the "messages" API the key.
 type Model struct {
 	Name    string `json:"model"`
 	BaseURL string `json:"baseUrl"`

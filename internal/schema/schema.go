@@ -1,9 +1,8 @@
 // Package schema checks JSON values against a peer's JSON Schemas.
 //
-// It prepares a schema for the validator: the document is decoded exactly,
-// bounded in size, depth, number of subschemas and compiled size of its
-// patterns, checked by a supported dialect, and compiled without access to the
-// network. A violation has a path and the expected value, in words for a model.
+// It prepares a schema for the validator: the document is decoded exactly, bounded in size, depth, number of subschemas
+// and compiled size of its patterns, checked by a supported dialect, and compiled without access to the network. A
+// violation has a path and the expected value, in words for a model.
 //
 // Supported dialects are 2020-12 (the default), 2019-09, draft-07, draft-06 and draft-04, without
 // custom vocabularies. Formats and the content keywords are annotations, as 2020-12 demands.
@@ -162,9 +161,8 @@ const (
 	maxCachedBytes = 64 << 20
 )
 
-// Cache compiles every schema once. The key is the schema's bytes, so a changed schema is compiled
-// again, and two servers with the same schema share it. A full cache is emptied. The zero value is
-// ready for concurrent use.
+// Cache compiles every schema once. The key is the schema's bytes, so a changed schema is compiled again, and two
+// servers with the same schema share it. A full cache is emptied. The zero value is ready for concurrent use.
 type Cache struct {
 	mu      sync.Mutex
 	compile map[[sha256.Size]byte]func() (*Schema, error)

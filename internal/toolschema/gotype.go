@@ -29,8 +29,9 @@ import (
 //	minimum:"1" maximum:"10"      the bounds of a number, within those of its type
 //
 // A pointer has the schema of its target. Fields of embedded structs belong to the outer struct by the rules of
-// encoding/json, which also ignores some names of tags, and the option string of lists, for example. [time.Time] is a date-time, []byte is base64, [json.Number] is a number, and an [encoding.TextUnmarshaler] is a
-// string. any and a [json.Unmarshaler] accept any value. A recursive type becomes a definition.
+// encoding/json; as there, a name of a tag with an odd character is ignored, and so is the option string of a list.
+// [time.Time] is a date-time, []byte is base64, [json.Number] is a number, and an [encoding.TextUnmarshaler] is a string.
+// any and a [json.Unmarshaler] accept any value. A recursive type becomes a definition.
 func OfType(t reflect.Type) (json.RawMessage, error) {
 	w := &typeWriter{open: map[reflect.Type]int{}, names: map[reflect.Type]string{}}
 	root, err := w.schema(t)

@@ -58,9 +58,8 @@ func (r *repair) convert(types []string, v any) any {
 	return v
 }
 
-// entries converts a list of names and values, which some profiles ask for, to an object. The last
-// value of a repeated name counts. If an entry has both a value and JSON, the JSON counts unless it
-// is empty.
+// entries converts a list of names and values, which some profiles ask for, to an object. The last value of a repeated
+// name counts. If an entry has both a value and JSON, the JSON counts unless it is empty.
 func entries(items []any) (map[string]any, bool) {
 	out := make(map[string]any, len(items))
 	for _, item := range items {
@@ -103,8 +102,7 @@ func (r *repair) parseAs(types []string, text string) (any, bool) {
 	return v, true
 }
 
-// decode parses text as JSON. It returns false for other text, and if parsing would exceed the
-// steps.
+// decode parses text as JSON. It returns false for other text, and if parsing would exceed the steps.
 func (r *repair) decode(text string) (any, bool) {
 	if !r.doc.Spend(1 + len(text)/16) {
 		return nil, false
@@ -113,8 +111,7 @@ func (r *repair) decode(text string) (any, bool) {
 	return v, err == nil
 }
 
-// allowedTypes returns the types that a subschema allows, by its type keyword or its enumerated values.
-// None means all.
+// allowedTypes returns the types that a subschema allows, by its type keyword or its enumerated values. None means all.
 func allowedTypes(sub map[string]any) []string {
 	if types := tree.Types(sub); len(types) > 0 {
 		return types
@@ -135,8 +132,7 @@ func fitsAny(types []string, v any) bool {
 	return slices.Contains(types, name) || name == "integer" && slices.Contains(types, "number")
 }
 
-// same reports whether two values are equal; 1 equals 1.0. It returns false if comparing would
-// exceed the steps.
+// same reports whether two values are equal; 1 equals 1.0. It returns false if comparing would exceed the steps.
 func (r *repair) same(v, w any) bool {
 	if !r.doc.Spend(1) {
 		return false

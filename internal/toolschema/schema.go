@@ -78,10 +78,10 @@ func (s *Schema) Check(arguments []byte) (json.RawMessage, error) {
 	return s.CheckWithin(maxArguments, arguments)
 }
 
-// CheckWithin is like [Schema.Check] for arguments of at most most bytes.
-func (s *Schema) CheckWithin(most int, arguments []byte) (json.RawMessage, error) {
-	if len(arguments) > most {
-		return nil, tooLongError(len(arguments), most)
+// CheckWithin is like [Schema.Check] for arguments of at most limit bytes.
+func (s *Schema) CheckWithin(limit int, arguments []byte) (json.RawMessage, error) {
+	if len(arguments) > limit {
+		return nil, tooLongError(len(arguments), limit)
 	}
 	if args, ok := s.compiled.Plainly(arguments); ok {
 		return bytes.Clone(args), nil

@@ -84,8 +84,7 @@ func (q *query) addWord(word string) (stem string) {
 	return stem
 }
 
-// terms returns the stems of the words, then the joined ones, and then those of the implied words,
-// each once.
+// terms returns the stems of the words, then the joined ones, and then those of the implied words, each once.
 func (q *query) terms() (all []term) {
 	add := func(stem string, share float64) {
 		if stem != "" && !slices.ContainsFunc(all, func(t term) bool { return t.stem == stem }) {

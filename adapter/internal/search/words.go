@@ -79,13 +79,13 @@ func (s stems) of(word string) string {
 	return known
 }
 
-// in returns the stems of the words in a text, at most most of them.
-func (s stems) in(text string, most int) iter.Seq[string] {
+// in returns the stems of the first words of a text, at most limit of them.
+func (s stems) in(text string, limit int) iter.Seq[string] {
 	return func(yield func(stem string) bool) {
 		n := 0
 		for word := range words(text) {
 			if stem := s.of(word); stem != "" {
-				if n++; n > most || !yield(stem) {
+				if n++; n > limit || !yield(stem) {
 					return
 				}
 			}

@@ -79,9 +79,8 @@ var aliased = []string{"properties", "dependentSchemas", "dependentRequired"}
 // aliases maps the names of properties in a schema to their aliases.
 type aliases map[string]string
 
-// write replaces the names that the keywords of a subschema mention, but not the keywords of its own
-// subschemas. Beside a name that is replaced, the rules for names (propertyNames and patternProperties) are left to
-// validation.
+// write replaces the names that the keywords of a subschema mention, but not the keywords of its own subschemas. Beside
+// a name that is replaced, the rules for names (propertyNames and patternProperties) are left to validation.
 func (a aliases) write(out map[string]any, at string, r *report) {
 	renames := false
 	EachName(out, func(name string) {

@@ -93,8 +93,7 @@ func looseness(in map[string]any, key string) profile.Effect {
 	return profile.Wider
 }
 
-// decodeLimit returns a limit without its fraction. Limits above 1<<30 become 1<<30, and those below -1
-// become -1.
+// decodeLimit returns a limit without its fraction. Limits above 1<<30 become 1<<30, and those below -1 become -1.
 func decodeLimit(v any) (n int, ok bool) {
 	limit, ok := tree.Rational(v)
 	if !ok {
