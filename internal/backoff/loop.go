@@ -6,17 +6,16 @@ import (
 	"time"
 )
 
-// Failure is a failed try. The function again of [Loop] may change all fields.
+// Failure is a failed try. The function onFailure of [Loop] may change all fields.
 type Failure struct {
 	Err   error
 	Count int           // failures in a row before this one; -1 makes the next one the first
 	Wait  time.Duration // wait before the next try; 0: by the policy for Count, negative: none
 }
 
-// Loop calls try until it succeeds. After each failure it calls again. If again returns nil, Loop
-// waits and tries once more; an error ends the loop and is its result. If a wait ends early, Loop
-// returns an [*Interrupted].
-func Loop(ctx context.Context, p Policy, try func() error, again func(*Failure) error) error {
+// Loop calls try until it succeeds. After each failure it calls onFailure, whose error ends the loop and is its
+// result; if that is nil, Loop waits and tries once more. If a wait ends early, Loop returns an [*Interrupted].
+func Loop(ctx context.Context, p Policy, try func() error, onFailure func(*Failure) error) error {
 	sleep := p.Sleep
 	if sleep == nil {
 		sleep = Sleep
@@ -27,7 +26,7 @@ func Loop(ctx context.Context, p Policy, try func() error, again func(*Failure) 
 			return nil
 		}
 		f := &Failure{Err: err, Count: count}
-		if err := again(f); err != nil {
+		if err := onFailure(f); err != nil {
 			return err
 		}
 		count = f.Count
@@ -46,7 +45,7 @@ func Loop(ctx context.Context, p Policy, try func() error, again func(*Failure) 
 // Interrupted is the error of a [Loop] whose wait was interrupted.
 type Interrupted struct {
 	Err  error // error of the wait, for example of its context
-	Last error // error of the last try, as again has left it
+	Last error // error of the last try, as onFailure has left it
 }
 
 func (e *Interrupted) Error() string {

@@ -53,7 +53,8 @@ func (s *scanner) skipString() bool {
 	return false
 }
 
-// scalar moves past a string, a number or a word, and returns it if the text continues after it.
+// scalar moves past a string, a number or a word, and returns it, nil unless it is complete. A number or a word at the end of
+// the text may be the beginning of a longer one.
 func (s *scanner) scalar() []byte {
 	s.space()
 	start := s.pos
@@ -73,8 +74,8 @@ func (s *scanner) scalar() []byte {
 
 const blanks = " \t\r\n"
 
-// Split returns the messages in text that has nothing but several messages, one behind the other, at
-// most max; nil for other text.
+// Split returns the messages of text that consists of several, one after the other, at most max, and nil for other text. It
+// does not look at what follows a closing bracket that is one too many.
 func Split(text []byte, max int) (messages []json.RawMessage) {
 	for d := json.NewDecoder(bytes.NewReader(text)); d.More(); {
 		var m json.RawMessage
@@ -102,7 +103,8 @@ func CutResponse(text []byte) (before, response []byte) {
 	}
 	m, err := Parse(response)
 	after := bytes.TrimLeft(text[len(before)+int(d.InputOffset()):], blanks)
-	if err != nil || !m.IsResponse() || !m.HasID() || len(after) > 0 && bytes.IndexByte([]byte(",:{}]\""), after[0]) >= 0 {
+	isPart := len(after) > 0 && bytes.IndexByte([]byte(",:{}]\""), after[0]) >= 0
+	if err != nil || !m.IsResponse() || !m.HasID() || isPart {
 		return nil, nil
 	}
 	return before, response

@@ -147,7 +147,7 @@ func (c *Call) isDone() bool {
 	return c.done
 }
 
-// AddNote queues a note, for example progress, which the call gets before its response.
+// AddNote queues a note, such as a progress notification, for [Call.Wait].
 func (c *Call) AddNote(note json.RawMessage) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -204,8 +204,8 @@ func (c *Call) takeNotes(note func(json.RawMessage)) {
 	}
 }
 
-// Response returns the response, or the error of Fail or Close, without waiting. ok is false if
-// neither has come, or if a note waits before it; then r and err are set already.
+// Response returns the response, or the error of Fail or Close, without waiting. ok is false before that has come, and
+// while notes wait to be taken before it.
 func (c *Call) Response() (r Response, ok bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -10,8 +10,8 @@ import (
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
 
-// UnmarshalMember decodes a member with encoding/json, where decoding by hand would not pay. What
-// does not fit into the value fails d.
+// UnmarshalMember decodes the value of a member with encoding/json, where that is fast enough. A value that does not fit
+// fails d.
 func UnmarshalMember(d *Decoder, name string, into any) {
 	raw := d.Raw()
 	if d.Spend(raw); d.Err() != nil {

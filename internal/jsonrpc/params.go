@@ -9,12 +9,8 @@ import (
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
 
-// MaxElements bounds the items of a page, the blocks of a result and the messages of a prompt:
-// 32 MiB of "{},{},…" would be gigabytes of Go values.
-const MaxElements = 10_000
-
-// EncodeParams returns v as a JSON object on one line. It is nil for nil, an empty
-// json.RawMessage and what encodes as null. Any other value is an error.
+// EncodeParams returns v as a JSON object on one line. It returns nil for nil, for an empty json.RawMessage, and for what
+// encodes as null. It is an error if v encodes as any other JSON.
 func EncodeParams(v any) ([]byte, error) {
 	var raw json.RawMessage
 	var err error
@@ -51,7 +47,7 @@ func AppendMember(b []byte, key string, value []byte) []byte {
 	return append(append(b, value...), ',')
 }
 
-// CloseObject ends an object whose members each have a comma after them.
+// CloseObject appends the brace that ends an object. It replaces a comma after the last member.
 func CloseObject(b []byte) []byte {
 	if b[len(b)-1] == ',' {
 		b[len(b)-1] = '}'
@@ -70,33 +66,4 @@ func AppendMembers(b []byte, object []byte) []byte {
 		return b
 	}
 	return append(append(b, inner...), ',')
-}
-
-// DecodeResult decodes a result, which is valid JSON. It copies the text into a *json.RawMessage, and leaves the bounds
-// to a [json.Unmarshaler]. For any other pointer, the result must be an object and have no more elements than
-// [LimitArrays] allows; structured content does not count. It decodes nothing into nil.
-func DecodeResult(raw json.RawMessage, into any) error {
-	switch into := into.(type) {
-	case nil:
-		return nil
-	case *json.RawMessage:
-		*into = bytes.Clone(raw) // without the rest of the message
-		return nil
-	case json.Unmarshaler:
-		return into.UnmarshalJSON(raw) // json.Unmarshal would validate it again
-	}
-	if err := LimitArrays(raw, MaxElements, "structuredContent"); err != nil {
-		return err
-	}
-	return Unmarshal(raw, into)
-}
-
-// Unmarshal is json.Unmarshal with an error of at most 1 KiB: encoding/json quotes a number that does
-// not fit, however long it is.
-func Unmarshal(raw []byte, into any) error {
-	err := json.Unmarshal(raw, into)
-	if err == nil || len(err.Error()) <= excerpt.Max {
-		return err
-	}
-	return errors.New(excerpt.Cut(err.Error()))
 }

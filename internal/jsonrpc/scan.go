@@ -66,7 +66,7 @@ func (s *scanner) unexpectedError(want string) error {
 	return fmt.Errorf("%q at byte %d, %s", s.data[s.pos], s.pos, want)
 }
 
-// object walks over an object; member is called at each value with the key and must move past the value.
+// object walks over an object. It calls member with each key, at its value, which member must move past.
 func (s *scanner) object(member func(key []byte) error) error {
 	if err := s.expect('{'); err != nil {
 		return err
@@ -93,7 +93,7 @@ func (s *scanner) object(member func(key []byte) error) error {
 	}
 }
 
-// array walks over an array; element is called at each value and must move past it.
+// array walks over an array. It calls element at each value, which element must move past.
 func (s *scanner) array(element func() error) error {
 	if err := s.expect('['); err != nil {
 		return err
@@ -152,8 +152,8 @@ const (
 	highs = 0x8080808080808080
 )
 
-// special marks bytes of eight that end or interrupt a plain run of a string: a
-// quote, a backslash, a control character. The lowest mark is exact.
+// special sets the high bit of those of eight bytes that are a quote, a backslash or a control character. The lowest bit
+// that is set is always right; bits above it may be set for other bytes.
 func special(w uint64) uint64 {
 	quote, slash := w^(ones*'"'), w^(ones*'\\')
 	return ((w-ones*0x20)&^w | (quote-ones)&^quote | (slash-ones)&^slash) & highs
@@ -232,6 +232,7 @@ func (s *scanner) value() error {
 	return s.literal()
 }
 
+// compound moves past an object or array, without recursion.
 func (s *scanner) compound() error {
 	var open nesting
 	for { // at a value
@@ -248,7 +249,7 @@ func (s *scanner) compound() error {
 			s.pos++
 			s.space()
 			switch {
-			case s.peek() == c+2: // empty
+			case s.peek() == c+2: // empty: in ASCII, } is {+2 and ] is [+2
 			case c == '[':
 				continue
 			default:

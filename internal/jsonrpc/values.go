@@ -4,17 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
-	"time"
 	"unicode/utf16"
 	"unicode/utf8"
-
-	"github.com/mcpchain/mcpchain/internal/excerpt"
 )
 
-// Members calls visit with the undecoded members of an object, in one pass.
+// Members calls visit with each member of an object, its value undecoded.
 func Members(object []byte, visit func(key, value []byte)) error {
 	d := NewDecoder(object, 0)
 	for key := range d.Members {
@@ -61,29 +57,6 @@ func Lookup(object []byte, path ...string) (value []byte) {
 	return value
 }
 
-// LimitArrays returns an error if a member of the object, except the named ones, is an array of
-// more than max elements, or if all arrays in these members together, at any depth, have more than
-// ten times as many. Decoding costs memory for each element, however short it is.
-func LimitArrays(object []byte, max int, except ...string) error {
-	d := NewDecoder(object, max)
-	for key := range d.Members {
-		switch {
-		case slices.Contains(except, string(key)):
-			continue
-		case d.Kind() == '[':
-			for range d.Elements {
-				d.Spend(d.Raw())
-			}
-		default:
-			d.Spend(d.Raw())
-		}
-		if d.Err() != nil {
-			return fmt.Errorf("member %q: %w", excerpt.Cut(string(key)), d.Err())
-		}
-	}
-	return d.Err()
-}
-
 // CountElements counts the elements of all arrays in raw, valid JSON.
 func CountElements(raw []byte) (n int) {
 	s := scanner{data: raw}
@@ -114,7 +87,7 @@ func CountElements(raw []byte) (n int) {
 	return n
 }
 
-// String decodes a scanned string like encoding/json: invalid UTF-8 becomes U+FFFD. ok is false for any other value.
+// String decodes a string, which is valid JSON, like encoding/json: invalid UTF-8 becomes U+FFFD. ok is false for another value.
 func String(raw []byte) (s string, ok bool) {
 	if len(raw) < 2 || raw[0] != '"' {
 		return "", false
@@ -205,16 +178,4 @@ func MapTexts(raw json.RawMessage, f func(string) string) json.RawMessage {
 		return raw
 	}
 	return append(out, raw[kept:]...)
-}
-
-const maxTTL = 24 * time.Hour
-
-// TTL reads the member ttlMs of a result: for how long it may be cached, at most 24 h. It is 0 if
-// the member is absent or not a positive number.
-func TTL(ttl json.RawMessage) time.Duration {
-	var ms float64
-	if len(ttl) == 0 || json.Unmarshal(ttl, &ms) != nil || !(ms > 0) {
-		return 0
-	}
-	return time.Duration(min(ms, float64(maxTTL/time.Millisecond)) * float64(time.Millisecond))
 }

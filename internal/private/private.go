@@ -37,8 +37,7 @@ func CheckDir(path string) error {
 	return nil
 }
 
-// UnusableError is the error of a file that must not be used, whoever reads it and however often:
-// removing it loses nothing.
+// UnusableError is the error of a file that no later attempt can read either, so that it may as well be removed.
 type UnusableError struct{ Reason string }
 
 func (e *UnusableError) Error() string { return e.Reason }
@@ -47,10 +46,9 @@ func unusableError(format string, args ...any) error {
 	return &UnusableError{fmt.Sprintf(format, args...)}
 }
 
-// ReadFile returns the content of a regular file of at most limit bytes. It refuses a symbolic
-// link, a file of another user and one with a permission of denied; on systems without Unix
-// permissions, only links are refused. The directory has to pass [CheckDir]. The error for a file
-// that is refused is an [*UnusableError], and for a missing file [fs.ErrNotExist].
+// ReadFile returns the content of a regular file of at most limit bytes, not of a symbolic link. On systems with Unix
+// permissions it also refuses a file of another user, and one whose mode has a bit of denied. The directory has to pass
+// [CheckDir]. The error for a file that is refused is an [*UnusableError], and for a missing file [fs.ErrNotExist].
 func ReadFile(path string, limit int64, denied fs.FileMode) ([]byte, error) {
 	if err := CheckDir(filepath.Dir(path)); err != nil {
 		return nil, err

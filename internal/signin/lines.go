@@ -33,7 +33,7 @@ type Lines struct {
 	pending  chan line // gets the line that is being read
 }
 
-// line is a line with its line break, or with ok false the end of the input.
+// line is a line as it was read, or with ok false the end of the input.
 type line struct {
 	text string
 	ok   bool
