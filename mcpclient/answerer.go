@@ -79,6 +79,7 @@ func (a *answerer) callHandler(ctx context.Context, q *Request) (json.RawMessage
 	return nil, newRefusal(mcp.CodeMethodNotFound, "method %q is not available", excerpt.Cut(method))
 }
 
+// hostRequest returns a request for a handler of the host or for middleware.
 func (a *answerer) hostRequest(method string, params, meta json.RawMessage) (*Request, error) {
 	q := a.newRequest()
 	q.Method, q.Params = method, params

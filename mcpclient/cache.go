@@ -212,7 +212,7 @@ func (k *cache) invalidate(change mcp.Change) {
 			return key.method == "resources/read" && strings.HasPrefix(change.URI, e.target)
 		})
 	case mcp.TaskUpdated: // tasks are not cached
-	default: // a URI that is too long
+	default: // mcp.Stale: the URI of the updated resource is too long to be kept
 		k.dropMethods("resources/read")
 	}
 }

@@ -146,8 +146,8 @@ func (c *connector) finishHandshake(ctx context.Context) error {
 	return err
 }
 
-// refusesLevel reports whether err, the answer to logging/setLevel, says nothing about other requests:
-// the session and the connection can be used.
+// refusesLevel reports whether err, the error of logging/setLevel, concerns only this request: the session and the connection
+// can be used for others.
 func refusesLevel(err error) bool {
 	if wraps[*mcp.RPCError](err) {
 		return true

@@ -143,8 +143,8 @@ func (c *connector) onLinkEnd(l *link, err error) error {
 	return closedError(err)
 }
 
-// onSendError returns the error of a message that the connection did not accept because it is
-// ending, nil while it is not. Answers may still arrive on it.
+// onSendError returns why the connection did not accept a message: nil unless it is ending. Answers to earlier messages may
+// still arrive then.
 func (c *connector) onSendError(l *link) error {
 	conn, ok := wire.As[wire.Ender](l.conn)
 	if !ok {
@@ -175,8 +175,8 @@ func (c *connector) keepAlive(ctx context.Context, every time.Duration) {
 	}
 }
 
-// isIdle returns false during calls, which have limits of their own and may occupy the server, and
-// during requests of the server, which waits for an answer.
+// isIdle reports whether a ping would tell something: not during calls, which have limits of their own and may occupy the
+// server, nor during requests of the server, which waits for an answer.
 func (c *connector) isIdle(l *link) bool {
 	return !c.sessions.renewals.UnderWay() && l.endErr() == nil && !l.isBusy()
 }

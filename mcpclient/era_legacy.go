@@ -58,8 +58,8 @@ func (e *legacyEra) header(r *request) http.Header {
 	return e.version
 }
 
-// inputRequired also decodes the rounds of a modern server that was slow: it read initialize, and then the
-// server/discover that had been given up.
+// inputRequired also decodes the rounds of a server of both eras that was slow to start: if it reads the server/discover that
+// was given up after initialize, it takes the session for a modern one.
 func (e *legacyEra) inputRequired(r *request, raw json.RawMessage, quote func([]byte) string) (*inputRound, error) {
 	if !mayAsk(r.method) || !bytes.Contains(raw, []byte(`"input_required"`)) {
 		return nil, nil

@@ -43,8 +43,8 @@ func (s *sessions) resendInOtherEra(ctx context.Context, r *request, err error) 
 	return s.moveToEra(r, err)
 }
 
-// hasChangedEra reports whether the server speaks another era now than that of a request, which has
-// not moved yet.
+// hasChangedEra reports whether the server now speaks another era than the one in which r was sent. It is false for a request
+// that has moved once.
 func (s *sessions) hasChangedEra(r *request) bool {
 	return !r.movedEra && r.sentEra.has(listenStreams) != s.current().has(listenStreams)
 }
@@ -65,7 +65,7 @@ func (s *sessions) beginProbe(sentEra *eraBox) bool {
 // another era than the request's.
 func suggestsOtherEra(r *request, err error) bool {
 	status, failed := errors.AsType[*transport.HTTPError](err)
-	if failed && !disprovesLegacy(status) {
+	if failed && !concernsRevision(status) {
 		return false
 	}
 	rpc, answered := errors.AsType[*mcp.RPCError](err)

@@ -23,8 +23,7 @@ type inFlight struct {
 	listening *listening // only of subscriptions/listen
 }
 
-// start registers a request as awaiting its response. With an error, because the connection is
-// closed, it has no id.
+// start gives a request an id, and registers it as awaiting its response. It fails if the connection is closed.
 func (l *link) start(ctx context.Context, e era, r *request, o *callOptions) (*inFlight, error) {
 	flight := &inFlight{ctx: ctx, request: r, listening: o.listening}
 	if l.exchange != nil {

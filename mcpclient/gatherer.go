@@ -29,9 +29,9 @@ type reply struct {
 	err    error
 }
 
-// gather answers several questions concurrently and returns the answers by key. The first failure
-// ends it, and the contexts of handlers that still run on goroutines of the lifecycle. After
-// [mcp.ErrAnswerLater] it waits for the other handlers, and returns their answers, too.
+// gather answers several questions concurrently and returns the answers by key. It returns at the first failure, which ends the
+// contexts of the other handlers, but does not wait for them. After [mcp.ErrAnswerLater] it waits for the other handlers, and
+// returns their answers with that error.
 func (g *gatherer) gather(
 	ctx context.Context, questions map[string]mcp.InputRequest, call mcp.CallInfo,
 ) (map[string]json.RawMessage, error) {
@@ -70,8 +70,8 @@ func (g *gatherer) gather(
 	return answers, later
 }
 
-// servingKey marks the context of a handler that holds one of these slots. The context is
-// passed to the handler's own calls, even through other clients.
+// servingKey marks the context of a handler that holds one of the slots. The handler's own calls have that context, even those
+// through other clients.
 type servingKey struct{ slots lifecycle.Slots }
 
 // ask lets a handler answer one question, on a goroutine. It takes no slot if the question belongs
@@ -123,8 +123,8 @@ type rejectedError struct{ err error }
 func (r *rejectedError) Error() string        { return r.err.Error() }
 func (r *rejectedError) Is(target error) bool { return target == mcp.ErrRejected }
 
-// questions decodes inputRequests, nil for none. It checks their number first: answered is how many
-// the server may repeat although they have an answer.
+// questions decodes inputRequests, nil for none. Before that it checks their number: at most Limits.ServerRequests, and as many
+// as are answered already, which the server may repeat.
 func (g *gatherer) questions(raw json.RawMessage, answered int) (asked map[string]mcp.InputRequest, err error) {
 	if raw == nil {
 		return nil, nil

@@ -110,8 +110,8 @@ func (r *toolRegistry) lookup(name string) []paramheader.Param {
 	return r.headers[name]
 }
 
-// learn remembers the headers of a tool. If there is no room, it forgets those of another. If they
-// are invalid, it returns an error.
+// learn remembers the headers of a tool, and forgets another tool's if there is no room. The error says which annotation of the
+// tool is invalid.
 func (r *toolRegistry) learn(t *mcp.Tool) error {
 	params, err := paramheader.Of(t.InputSchema)
 	r.mu.Lock()

@@ -59,7 +59,7 @@ func (l *logLevels) trySet(ctx context.Context, p pipeline, level mcp.LogLevel) 
 		params := []byte(`{"level":"` + string(sent) + `"}`)
 		err := p.do(ctx, &request{method: method, params: params}, nil, nil)
 		switch {
-		case errors.Is(err, errEraBound):
+		case errors.Is(err, errEraBound): // the server has become modern meanwhile
 			return l.trySet(ctx, p, level)
 		case err != nil:
 			return err

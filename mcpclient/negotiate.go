@@ -151,7 +151,7 @@ var errSilent = errors.New("no answer within Options.Timeouts.Probe")
 
 // probe sends server/discover in a modern era. If the server names other revisions it tries one of them, once.
 func (n *negotiator) probe(ctx context.Context, e era) error {
-	probe, bounds := within(ctx, bound.Limits{Idle: n.timeouts.Probe}) // time in which the server makes the client wait is not silence
+	probe, bounds := within(ctx, bound.Limits{Idle: n.timeouts.Probe}) // a wait that the server asks for is not silence
 	defer bounds.Stop()
 	err := n.adopt(probe, e)
 	if err != nil && probe.Err() != nil && ctx.Err() == nil {

@@ -89,7 +89,8 @@ func (n *negotiator) adoptLegacy(ctx context.Context, e era) error {
 		return err
 	}
 	t, ok := n.transport.(*HTTP)
-	if !ok || t.SSE || n.current() != e || !streamable.SuggestsOlderServer(err) { // another era is current: the server has answered initialize
+	answered := n.current() != e // then initialize has succeeded, and set the negotiated era
+	if !ok || t.SSE || answered || !streamable.SuggestsOlderServer(err) {
 		return err
 	}
 	older := *t
@@ -135,8 +136,8 @@ func (n *negotiator) endedInHandshake(ctx context.Context, err error) bool {
 	return errors.Is(err, ErrClosed) && !wraps[*olderError](err) && n.link.Load().exchange == nil && ctx.Err() == nil
 }
 
-// replace is redial after a connection that ended with the error before. Its error has both
-// failures, or says what to do if the transport can only connect once.
+// replace redials after a connection has ended with the error before. Its error has both failures, or says what to do if the
+// transport can only connect once.
 func (n *negotiator) replace(ctx context.Context, before error) error {
 	switch err := n.redial(ctx); {
 	case err == nil:

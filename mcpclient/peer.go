@@ -67,7 +67,8 @@ func (p *peer) checkOffered(method string) error {
 		return nil
 	}
 	e := p.current()
-	if capability == "completions" && !e.has(completionCapability) || capability == "tasks.cancel" && !e.has(coreTasks) {
+	undeclarable := capability == "completions" && !e.has(completionCapability) || capability == "tasks.cancel" && !e.has(coreTasks)
+	if undeclarable {
 		return nil
 	}
 	return &undeclaredError{capability}

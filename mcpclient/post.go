@@ -63,7 +63,7 @@ type asyncPost struct {
 	description string       // for the log
 	body        []byte
 	header      http.Header     // nil: the header of an answer in the current era
-	values      context.Context // its values are sent with; nil: the values of Connect's context
+	values      context.Context // it is sent with the values of this context; nil: of Connect's
 }
 
 func (l *link) postAsync(p asyncPost) {

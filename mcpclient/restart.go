@@ -19,7 +19,7 @@ const (
 	restartReset = time.Minute
 )
 
-// restarts replaces connections that have ended. Connect uses it first, then one renewal at a time.
+// restarts replaces connections that have ended. Its fields belong to Connect, and after that to the renewal that runs.
 type restarts struct {
 	connector   *connector
 	connectedAt time.Time // when the last connection was ready

@@ -116,7 +116,7 @@ func retryWait(ctx context.Context, err error, failures int) (wait time.Duration
 	}
 	if end, bounded := ctx.Deadline(); bounded {
 		remaining := time.Until(end)
-		return min(spread, (wait+remaining)/2), remaining > wait
+		return min(spread, (wait+remaining)/2), remaining > wait // half of what is left beyond wait stays for the request
 	}
 	return spread, true
 }

@@ -24,7 +24,8 @@ type dispatcher struct {
 	serving map[serverRequestID]*serverRequest // requests that are being answered; nil before the first
 }
 
-// serve answers, refuses or ignores a server's request. A handler runs on a goroutine of its own.
+// serve answers, refuses or ignores a server's request. A handler runs on a goroutine of its own. A modern server must not ask,
+// and the client must not answer it; but servers of the Go SDK ask, and what waits for the answer would wait without end.
 func (d *dispatcher) serve(m jsonrpc.Message, from source) {
 	allowed := d.client.current().has(serverRequests)
 	switch {

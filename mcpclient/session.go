@@ -12,8 +12,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/internal/wire"
 )
 
-// maxOwners bounds after how many resends a message still changes to a session of another user, and how often such a
-// session begins again because its user has changed meanwhile.
+// maxOwners bounds how often a message is sent again, and a session begun again, because the user of the token has changed
+// meanwhile.
 const maxOwners = 5
 
 // sessions begins a new session when the server has forgotten the old one, and finds out when the
@@ -47,8 +47,8 @@ func lostSessionID(err error) (id string, ok bool) {
 	return lost.LostSession(), true
 }
 
-// awaitSession waits while a session or connection begins, regardless of the outcome, and begins another session if the
-// current one is unfinished. It returns the era to use. Outside a renewal that is not one that a handshake still tries.
+// awaitSession waits while a session or connection begins, regardless of the outcome, and begins another session if the current
+// one is unfinished. It returns the era to use. Unless ctx belongs to a renewal, no handshake is still trying that era.
 func (s *sessions) awaitSession(ctx context.Context) (*eraBox, error) {
 	for {
 		if err := s.renewals.Wait(ctx); err != nil {
@@ -68,9 +68,8 @@ func (s *sessions) awaitSession(ctx context.Context) (*eraBox, error) {
 	}
 }
 
-// resend is called for a request that failed with err after so many resends for any reason. It begins a session if
-// the old one is lost or of another user, waits for the next connection if this one is lost, or probes
-// the era. It reports whether to send the request again, and otherwise returns the error of the call.
+// resend implements [resender]. It begins a session if the old one is lost or belongs to another user, waits for the next
+// connection if this one is lost, or probes the era.
 func (s *sessions) resend(ctx context.Context, r *request, err error, resends int) (again bool, _ error) {
 	if errors.Is(err, ErrConnectionLost) {
 		return s.awaitReconnect(ctx, r, err)

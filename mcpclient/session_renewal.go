@@ -100,8 +100,8 @@ func (s *sessions) renewLater(id string, failures int) {
 	}
 }
 
-// renewUntilReady replaces a lost or unfinished session after growing waits, unless a caller has done so. It waits for
-// renewPause after another session: a server that only refuses messages without a caller would get one after the other.
+// renewUntilReady replaces a lost or unfinished session after growing waits, unless a caller has done so. After the last new
+// session it waits for renewPause: a server that only refuses messages without a caller would get one session after the other.
 func (s *sessions) renewUntilReady(failures int) {
 	ctx := backoff.Unattended(s.life.Context())
 	for ; s.keepRenewing(); failures++ {

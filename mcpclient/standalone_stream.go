@@ -49,8 +49,8 @@ func (s *standaloneStream) stopReading() {
 }
 
 // open opens the stream, if the era and the connection can have one, and keeps it open from now on. Without a new session it
-// does so only if it was not opened before. It returns when the stream is open, because the server drops earlier messages,
-// when it has ended, or after the wait.
+// does so only if it was not opened before. It returns when the stream is open, when the stream has ended, or after the wait: a
+// server drops what it would send before the stream is open.
 func (s *standaloneStream) open(ctx context.Context, newSession bool) {
 	if !s.peer.current().has(standaloneStreams) {
 		return

@@ -27,7 +27,7 @@ type subscriptions struct {
 	// requested has the resources that a legacy server was asked to watch (true: it has agreed), except while one goroutine
 	// asks it. It is nil before the first.
 	requested chan map[string]bool
-	endLater  func() // ends watchLater; nil before the first session that was restored
+	endLater  func() // ends watchLater; nil before the first restored session; belongs to who has taken requested
 }
 
 func (l *subscriptions) add(ctx context.Context, asked mcp.SubscriptionFilter, stream bool) *Subscription {

@@ -116,9 +116,9 @@ type Exchanger interface {
 	Post(ctx context.Context, m *Message) error
 
 	// Listen passes the messages of the server's standalone stream to deliver, until ctx ends. It
-	// returns nil if the server has no such stream, and a [LostSessionError] if that may be the
-	// reason, or the session is lost. It calls open whenever the stream is open; resumed says that
-	// the server was asked to continue where the stream had ended.
+	// returns nil if the server has no such stream, and a [LostSessionError] if the session is lost,
+	// or the server may only have no stream. It calls open whenever the stream is open; resumed says
+	// that the server was asked to continue where the stream had ended.
 	Listen(ctx context.Context, m *Message, open func(resumed bool), deliver func(message []byte)) error
 
 	// EndCalls ends all calls of Exchange, and later ones at once.
