@@ -29,11 +29,11 @@ func (m *Model) encode(r *model.Request) (w *wireRequest, warning string, err er
 	if len(offered) == 0 {
 		offered = calledTools(r.Messages)
 	}
-	found := map[string]bool{}
+	deferred := map[string]bool{}
 	if !rule.toolsFirst && len(r.Tools) > 0 {
-		found = deferredTools(r)
+		deferred = deferredTools(r)
 	}
-	if w.Tools, err = tools(offered, found); err != nil {
+	if w.Tools, err = tools(offered, deferred); err != nil {
 		return nil, "", err
 	}
 	w.ToolChoice = choice(r, len(offered) > 0)
@@ -51,7 +51,7 @@ func (m *Model) encode(r *model.Request) (w *wireRequest, warning string, err er
 		w.output().Format = &wireFormat{"json_schema", r.Format}
 	}
 	warn(m.setTemperature(w, &rule, r))
-	if err := m.writeMessages(w, r, found); err != nil {
+	if err := m.writeMessages(w, r, deferred); err != nil {
 		return nil, "", err
 	}
 	m.markForCache(w)
@@ -140,9 +140,9 @@ func startsWithThought(messages []run.Message) bool {
 	return true
 }
 
-// tools translates the definitions of tools. Those in found are deferred. It is an error if a
-// schema is not a JSON object; without one any object is accepted.
-func tools(all []model.Tool, found map[string]bool) ([]wireTool, error) {
+// tools translates the definitions of tools. It is an error if a schema is not a JSON object; without
+// one any object is accepted.
+func tools(all []model.Tool, deferred map[string]bool) ([]wireTool, error) {
 	var out []wireTool
 	for _, t := range all {
 		schema := t.Schema
@@ -157,29 +157,29 @@ func tools(all []model.Tool, found map[string]bool) ([]wireTool, error) {
 			Description: t.Description,
 			Schema:      schema,
 			Strict:      t.Strict,
-			Deferred:    found[t.Name],
+			Deferred:    deferred[t.Name],
 		})
 	}
 	return out, nil
 }
 
-// deferredTools returns the tools that results in the request name. The model reads their
-// definitions there. It leaves out one tool if all were deferred, because the API refuses that.
+// deferredTools returns the names of the tools whose definitions the model reads in the results of its
+// searches, instead of before all messages. The API refuses a request in which all are: then one is not.
 func deferredTools(r *model.Request) map[string]bool {
-	offered, found := map[string]bool{}, map[string]bool{}
+	offered, deferred := map[string]bool{}, map[string]bool{}
 	for i := range r.Tools {
 		offered[r.Tools[i].Name] = true
 	}
 	for i := range r.Messages {
 		for j := range r.Messages[i].Parts {
 			for _, name := range r.Messages[i].Parts[j].Tools {
-				if offered[name] && len(found) < len(offered)-1 {
-					found[name] = true
+				if offered[name] && len(deferred) < len(offered)-1 {
+					deferred[name] = true
 				}
 			}
 		}
 	}
-	return found
+	return deferred
 }
 
 // calledTools returns the tools that the history has calls of: the API requires their definitions
@@ -198,8 +198,8 @@ func calledTools(history []run.Message) (out []model.Tool) {
 	return out
 }
 
-// choice returns which tools the model may call or must call, nil for the API's default: any
-// or none. hasTools reports whether any are defined.
+// choice returns whether the model must call tools, nil for the API's default: the model decides.
+// hasTools reports whether any are defined.
 func choice(r *model.Request, hasTools bool) json.RawMessage {
 	switch {
 	case !hasTools:

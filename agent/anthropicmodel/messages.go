@@ -19,7 +19,7 @@ import (
 
 // writeMessages writes the messages. Consecutive messages of one role become one, because parallel
 // results must be in one message.
-func (m *Model) writeMessages(w *wireRequest, r *model.Request, found map[string]bool) error {
+func (m *Model) writeMessages(w *wireRequest, r *model.Request, deferred map[string]bool) error {
 	instructions := []string{}
 	if r.System != "" {
 		instructions = append(instructions, r.System)
@@ -33,7 +33,7 @@ func (m *Model) writeMessages(w *wireRequest, r *model.Request, found map[string
 		w.System = []block{{Type: "text", Text: text}}
 	}
 	for i := range messages {
-		blocks, err := blocksOf(&messages[i], found)
+		blocks, err := blocksOf(&messages[i], deferred)
 		if err != nil {
 			return fmt.Errorf("message %d: %w", len(r.Messages)-len(messages)+i, err)
 		}
@@ -67,7 +67,7 @@ func (w *wireRequest) append(role string, blocks []block) {
 
 // blocksOf translates the parts of a message. It leaves out blank texts, thoughts of other
 // providers, and parts of unknown types.
-func blocksOf(m *run.Message, found map[string]bool) (out []block, err error) {
+func blocksOf(m *run.Message, deferred map[string]bool) (out []block, err error) {
 	for i := range m.Parts {
 		p := &m.Parts[i]
 		var b *block
@@ -85,7 +85,7 @@ func blocksOf(m *run.Message, found map[string]bool) (out []block, err error) {
 		case run.PartCall:
 			b = &block{Type: "tool_use", ID: callID(p.ID), Name: callName(p.Name), Input: arguments(p.Arguments)}
 		case run.PartResult:
-			b = result(p, found)
+			b = result(p, deferred)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("part %d: %w", i, err)
@@ -162,11 +162,11 @@ func callName(name string) string {
 }
 
 // result translates the result of a call with its media, without those that the API does not accept. The
-// result of a tool search refers to the found tools instead: the API shows their definitions there.
-func result(p *run.Part, found map[string]bool) *block {
+// result of a tool search refers to the deferred tools instead: the API shows their definitions there.
+func result(p *run.Part, deferred map[string]bool) *block {
 	b := &block{Type: "tool_result", CallID: callID(p.ID)}
 	for _, name := range p.Tools {
-		if found[name] {
+		if deferred[name] {
 			b.Content = append(b.Content, block{Type: "tool_reference", ToolName: name})
 		}
 	}
