@@ -11,7 +11,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/mcpchain/mcpchain/agent/run"
-	"github.com/mcpchain/mcpchain/internal/replydata"
 )
 
 // Reserved sets aside the most that a completion for a server may use. [Charged] settles it.
@@ -86,15 +85,6 @@ func with[V any](m map[string]V, key string, value V) map[string]V {
 	}
 	m[key] = value
 	return m
-}
-
-// NewReview returns the decision in a reply to a question about sampling.
-func NewReview(q *run.Question, reply run.Reply) Review {
-	r := Review{Reply: reply, Sampling: q.Sampling, Model: q.Model}
-	if edited, err := replydata.SamplingParams(reply.Arguments); err == nil && edited != nil {
-		r.Sampling = edited
-	}
-	return r
 }
 
 // Amount is an upper bound on the usage of a model call, or of a completion for a server.

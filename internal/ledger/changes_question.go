@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/internal/replydata"
 )
 
 // Opened asks a person a question.
@@ -99,6 +100,15 @@ func (c *Replied) storeReply(q *run.Question, call *Call) {
 			call.Replies = with(call.Replies, q.ServerKey, c.Value)
 		}
 	}
+}
+
+// NewReview returns the decision in a reply to a question about sampling.
+func NewReview(q *run.Question, reply run.Reply) Review {
+	r := Review{Reply: reply, Sampling: q.Sampling, Model: q.Model}
+	if edited, err := replydata.SamplingParams(reply.Arguments); err == nil && edited != nil {
+		r.Sampling = edited
+	}
+	return r
 }
 
 // askedFrom returns the states of a call in which a question about it may be asked.

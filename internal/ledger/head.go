@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -9,8 +10,50 @@ import (
 	"time"
 	"unicode/utf8"
 
+	jsonv2 "github.com/go-json-experiment/json"
+
 	"github.com/mcpchain/mcpchain/agent/run"
 )
+
+// HeadOf returns the head of a state.
+func HeadOf(s *State) run.Head {
+	h := run.Head{
+		Key:       run.Key{Tenant: s.Tenant, ID: s.ID},
+		Agent:     s.Agent.Name,
+		Status:    s.Status,
+		Wake:      s.Wake,
+		Seq:       s.Seq,
+		Snapshot:  s.Snapshot,
+		Created:   s.Created,
+		Updated:   s.Updated,
+		Takeovers: s.Takeovers,
+	}
+	open := Open(s)
+	for _, q := range open {
+		h.QuestionIDs = append(h.QuestionIDs, q.ID)
+	}
+	h.Questions = encodeQuestions(open)
+	return h
+}
+
+// MaxQuestions bounds [run.Head.Questions] in bytes, because each change of a run writes its head.
+const MaxQuestions = 2 << 10
+
+// encodeQuestions returns [run.Head.Questions]: nothing if they are too long, or cannot be encoded.
+func encodeQuestions(open []*run.Question) json.RawMessage {
+	size := 0
+	for _, q := range open {
+		size += len(q.Arguments) + len(q.URL)
+	}
+	if len(open) == 0 || size > MaxQuestions {
+		return nil
+	}
+	data, err := jsonv2.Marshal(open, format)
+	if err != nil || len(data) > MaxQuestions {
+		return nil
+	}
+	return data
+}
 
 // FirstEpoch returns the epoch for a run that is created at that time: microseconds since 1970,
 // and so higher than in leases of a deleted run with the same key, see [AwaitEpoch].

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"time"
 
-	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -252,27 +251,6 @@ func (s *State) checkCalls(ids map[string]bool) error {
 	return nil
 }
 
-// HeadOf returns the head of a state.
-func HeadOf(s *State) run.Head {
-	h := run.Head{
-		Key:       run.Key{Tenant: s.Tenant, ID: s.ID},
-		Agent:     s.Agent.Name,
-		Status:    s.Status,
-		Wake:      s.Wake,
-		Seq:       s.Seq,
-		Snapshot:  s.Snapshot,
-		Created:   s.Created,
-		Updated:   s.Updated,
-		Takeovers: s.Takeovers,
-	}
-	open := Open(s)
-	for _, q := range open {
-		h.QuestionIDs = append(h.QuestionIDs, q.ID)
-	}
-	h.Questions = encodeQuestions(open)
-	return h
-}
-
 // Open returns the open questions of a run and its sub-agents. They belong to the state: do not modify them.
 func Open(s *State) []*run.Question {
 	questions := slices.Clone(s.Questions)
@@ -282,25 +260,6 @@ func Open(s *State) []*run.Question {
 		}
 	}
 	return questions
-}
-
-// MaxQuestions bounds [run.Head.Questions] in bytes, because each change of a run writes its head.
-const MaxQuestions = 2 << 10
-
-// encodeQuestions returns [run.Head.Questions]: nothing if they are too long, or cannot be encoded.
-func encodeQuestions(open []*run.Question) json.RawMessage {
-	size := 0
-	for _, q := range open {
-		size += len(q.Arguments) + len(q.URL)
-	}
-	if len(open) == 0 || size > MaxQuestions {
-		return nil
-	}
-	data, err := jsonv2.Marshal(open, format)
-	if err != nil || len(data) > MaxQuestions {
-		return nil
-	}
-	return data
 }
 
 // DigestOf returns the digest of a result that is stored beside the records.
