@@ -235,6 +235,45 @@ func loadCurrentReplies(t *trial) {
 	t.wantCurrent(d, second)
 }
 
+func deleteRun(t *trial) {
+	t.ok(t.store.Delete(t.Context(), one))
+	d, other := begin(one, opened("a")...), begin(run.Key{ID: "one"})
+	lease := t.create(d, held)
+	t.create(other, held)
+	t.reply(d, yes("a"))
+	t.ok(t.store.Delete(t.Context(), one))
+	t.ok(t.store.Delete(t.Context(), one))
+	t.wantNone(one)
+	t.wantList("after a delete", record.Query{AllTenants: true}, "one")
+	t.wantLog(other)
+	records := d.Add(ledgertest.Note("1"))
+	t.wantError("append", t.store.Append(t.Context(), lease, d.Head(), records), record.ErrConflict)
+	t.wantError("renew", t.renew(lease, held), record.ErrConflict)
+	t.ok(t.store.Release(t.Context(), lease))
+	t.wantError("answer", t.store.Reply(t.Context(), one, []run.Reply{yes("a")}), record.ErrNotFound)
+	t.wantError("acquire", t.acquireError(one), record.ErrNotFound)
+	t.wantNone(one)
+}
+
+func deleteCreated(t *trial) {
+	old, first := t.begin(held, opened("a")...)
+	t.reply(old, yes("a"))
+	t.ok(t.store.Delete(t.Context(), one))
+	d, second := t.begin(held, opened("a")...)
+	if first == second {
+		t.Errorf("got the lease %+v for both runs", first)
+	}
+	t.wantLog(d)
+	records := old.Add(ledgertest.Note("1"))
+	t.wantError("append", t.store.Append(t.Context(), first, old.Head(), records), record.ErrConflict)
+	t.wantError("renew", t.renew(first, expired), record.ErrConflict)
+	t.ok(t.store.Release(t.Context(), first))
+	t.wantHolder(second)
+	t.reply(d, no("a"))
+	t.append(second, d, ledgertest.Note("2"))
+	t.wantLog(d, no("a"))
+}
+
 // snapshotAfter returns the snapshot of a draft that follows a change not yet added.
 func snapshotAfter(d *ledgertest.Draft, c ledger.Change) ledger.Change {
 	later := ledgertest.Of(d.Records)

@@ -19,6 +19,22 @@ func (t *trial) ids(q record.Query) (ids []string) {
 	return ids
 }
 
+func (t *trial) heads(q record.Query) (heads []run.Head) {
+	t.Helper()
+	for head, err := range t.store.List(t.Context(), q) {
+		t.ok(err)
+		heads = append(heads, head)
+	}
+	return heads
+}
+
+func (t *trial) state(key run.Key) *ledger.State {
+	t.Helper()
+	s, err := ledger.StateOf(t.load(key).Records)
+	t.ok(err)
+	return s
+}
+
 func (t *trial) wantList(what string, q record.Query, want ...string) {
 	t.Helper()
 	if got := t.ids(q); !slices.Equal(got, want) {
@@ -98,22 +114,6 @@ func listQuestions(t *trial) {
 	if len(want) != 7 || !slices.Equal(got, want) {
 		t.Errorf("got the questions %q, want the 7 %q", got, want)
 	}
-}
-
-func (t *trial) heads(q record.Query) (heads []run.Head) {
-	t.Helper()
-	for head, err := range t.store.List(t.Context(), q) {
-		t.ok(err)
-		heads = append(heads, head)
-	}
-	return heads
-}
-
-func (t *trial) state(key run.Key) *ledger.State {
-	t.Helper()
-	s, err := ledger.StateOf(t.load(key).Records)
-	t.ok(err)
-	return s
 }
 
 func listOrder(t *trial) {
@@ -238,43 +238,4 @@ func listBody(t *trial) {
 	if seen != 4 {
 		t.Errorf("got %d runs, want 4", seen)
 	}
-}
-
-func deleteRun(t *trial) {
-	t.ok(t.store.Delete(t.Context(), one))
-	d, other := begin(one, opened("a")...), begin(run.Key{ID: "one"})
-	lease := t.create(d, held)
-	t.create(other, held)
-	t.reply(d, yes("a"))
-	t.ok(t.store.Delete(t.Context(), one))
-	t.ok(t.store.Delete(t.Context(), one))
-	t.wantNone(one)
-	t.wantList("after a delete", record.Query{AllTenants: true}, "one")
-	t.wantLog(other)
-	records := d.Add(ledgertest.Note("1"))
-	t.wantError("append", t.store.Append(t.Context(), lease, d.Head(), records), record.ErrConflict)
-	t.wantError("renew", t.renew(lease, held), record.ErrConflict)
-	t.ok(t.store.Release(t.Context(), lease))
-	t.wantError("answer", t.store.Reply(t.Context(), one, []run.Reply{yes("a")}), record.ErrNotFound)
-	t.wantError("acquire", t.acquireError(one), record.ErrNotFound)
-	t.wantNone(one)
-}
-
-func deleteCreated(t *trial) {
-	old, first := t.begin(held, opened("a")...)
-	t.reply(old, yes("a"))
-	t.ok(t.store.Delete(t.Context(), one))
-	d, second := t.begin(held, opened("a")...)
-	if first == second {
-		t.Errorf("got the lease %+v for both runs", first)
-	}
-	t.wantLog(d)
-	records := old.Add(ledgertest.Note("1"))
-	t.wantError("append", t.store.Append(t.Context(), first, old.Head(), records), record.ErrConflict)
-	t.wantError("renew", t.renew(first, expired), record.ErrConflict)
-	t.ok(t.store.Release(t.Context(), first))
-	t.wantHolder(second)
-	t.reply(d, no("a"))
-	t.append(second, d, ledgertest.Note("2"))
-	t.wantLog(d, no("a"))
 }
