@@ -18,8 +18,8 @@ func (r *Reader) noticeStop() bool {
 	return stopped
 }
 
-// sleep waits for a change of the stream, or for the time of the next look in the store, which it takes, unless this process
-// works on the run: then memory has everything.
+// sleep waits until the stream changes, or until it is time to look in the store, and then looks. It does not look while
+// this process works on the run, because memory has everything.
 func (r *Reader) sleep(ctx context.Context, changed <-chan struct{}) error {
 	var poll <-chan time.Time
 	if every := r.feed.opts.Poll; every > 0 {
@@ -36,9 +36,9 @@ func (r *Reader) sleep(ctx context.Context, changed <-chan struct{}) error {
 	case <-poll:
 	}
 	r.feed.mu.Lock()
-	inMemory := r.live && !r.stream.stopped
+	isWorking := r.live && !r.stream.stopped
 	r.feed.mu.Unlock()
-	if inMemory {
+	if isWorking {
 		r.store.lastLook = time.Now()
 		return nil
 	}

@@ -168,7 +168,8 @@ func (r *Reader) fill(ctx context.Context) error {
 	}
 }
 
-// readMemory makes events in memory ready, as many as may be held, if the reader is live. Memory has all events after floor if known is true.
+// readMemory makes events in memory ready, as many as may be held, if the reader is live. If known is true, memory has all
+// events after floor.
 func (r *Reader) readMemory() (floor agent.Position, known bool) {
 	r.feed.mu.Lock()
 	defer r.feed.mu.Unlock()

@@ -249,8 +249,8 @@ const (
 // isImport reports whether an import holds a run, or has left it. The clock of the store may differ from this one.
 func isImport(head run.Head) bool { return head.TTL == importTTL && !head.HeldUntil.IsZero() }
 
-// store stores the run, and releases it once it is complete. The last record comes last: of several imports that store
-// the run at the same time, only one appends it. A run of one record has no such rule.
+// store stores the run, and releases it once it is complete. The last record comes after the blobs and replies, unless it is
+// the only one: so of several imports that store the run at the same time, only one completes it.
 func (in *imported) store(ctx context.Context, store Store) error {
 	lease, chunks, err := in.begin(ctx, store)
 	if err != nil {
@@ -321,8 +321,8 @@ func (in *imported) beginsWith(part *Log) bool {
 // importChunk is the approximate size in bytes of the records that are stored together.
 const importChunk = 8 << 20
 
-// chunks divides the records from an index on. If there are blobs or replies, the last record is a chunk of its own, after
-// them.
+// chunks divides the records from an index on into those that are stored together. If there are blobs or replies, the last
+// record is a chunk of its own, see store.
 func (in *imported) chunks(first int) (chunks [][]run.Record) {
 	size, last, hasMore := 0, len(in.records)-1, len(in.blobs)+len(in.replies) > 0
 	for i := first; i <= last; i++ {
