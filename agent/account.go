@@ -19,8 +19,8 @@ import (
 // (model.Response.Usage). Limits.Tokens needs no report: an estimate counts.
 var errUncounted = errors.New("model reports no token usage, so Limits.Cost cannot be enforced; set Limits.Tokens instead")
 
-// account computes what a run may still use, together with the runs that it works for. It reads their
-// states, which have what was used, and what is reserved for current model calls and completions,
+// account computes what a run may still use, by its limits and by those of each run above it. Their
+// states have what was used, and what is reserved for model calls and completions in progress,
 // sub-agents included. The writer is locked while a reservation is made.
 type account struct {
 	engine *engine
@@ -60,9 +60,9 @@ type allowance struct {
 // isTooShort reports whether a limit leaves too little for a call.
 func (l allowance) isTooShort() bool { return l.stop != StopOutput && l.output < leastOutput }
 
-// allowance returns what the limits leave for a call with that many input tokens. A call that need
-// not be the last leaves as much as it takes itself; a sub-agent leaves its parent enough for the last
-// answer. The output may be negative.
+// allowance returns what the limits leave for a call with that many input tokens. A call that is not
+// final gets at most half of what is left, so that another can follow; a sub-agent leaves each run above
+// it enough for a last answer. The output may be negative.
 func (a account) allowance(input int64, final bool) allowance {
 	r := a.engine.agent
 	most := cmp.Or(r.opts.Model.MaxTokens, max(r.info.MaxTokens, 0), defaultOutput)

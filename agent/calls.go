@@ -17,8 +17,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// send sends a call once there is room for it, for the first time or again, with the answers to its round if it has
-// one. If the call has become a task, perhaps in another process, it waits for that instead.
+// send returns the function that sends a call, for the first time or again, with the answers to its round if it has
+// one, nil if the call has to wait. If the call has become a task, perhaps in another process, the function awaits that.
 func (t *turn) send(c *ledger.Call) (func() error, error) {
 	j, err := t.runnable(c)
 	if j == nil {
@@ -95,8 +95,8 @@ type sender struct {
 
 // perform runs sendCall in the context of the call.
 func (s *sender) perform(c *ledger.Call, j *job, send sendFunc) error {
-	ctx, end := s.callContext(j)
-	defer end()
+	ctx, release := s.callContext(j)
+	defer release()
 	return s.execute(ctx, j, func(ctx context.Context) error { return s.sendCall(ctx, c, j, send) })
 }
 

@@ -63,7 +63,7 @@ func (s *sender) roundQuestions(c *ledger.Call, round *mcp.InputRequired) (quest
 			expires = task.Expires // the server may discard the task
 		}
 	})
-	for _, key := range requestKeys(round) {
+	for _, key := range slices.Sorted(maps.Keys(round.Requests)) {
 		if _, answered := round.Answers[key]; answered {
 			continue
 		}
@@ -75,11 +75,6 @@ func (s *sender) roundQuestions(c *ledger.Call, round *mcp.InputRequired) (quest
 		questions = append(questions, q)
 	}
 	return questions, true
-}
-
-// requestKeys returns the sorted keys of a round's questions.
-func requestKeys(round *mcp.InputRequired) []string {
-	return slices.Sorted(maps.Keys(round.Requests))
 }
 
 // questionKind returns the kind of a question with these params.
@@ -99,7 +94,7 @@ func continueRound(t *turn, c *ledger.Call) (func() error, error) {
 	}
 	hasOpen := false
 	var allowed []string // the keys of completions
-	for _, key := range requestKeys(round) {
+	for _, key := range slices.Sorted(maps.Keys(round.Requests)) {
 		_, isAnswered := c.Replies[key]
 		review, isReviewed := c.Reviews[key]
 		switch {

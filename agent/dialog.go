@@ -123,7 +123,7 @@ func (d *dialog) ask(limit StopReason) (r *reply, stop StopReason, err error) {
 	}
 	use := d.windowUse(q)
 	stream := &streamedReply{engine: d.engine}
-	r, err = d.infer(q, stream, func(ctx context.Context) (*reply, error) {
+	r, err = d.engine.infer(q, stream, func(ctx context.Context) (*reply, error) {
 		return d.generateReply(ctx, q, stream, maxOutput)
 	})
 	if err != nil {

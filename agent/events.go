@@ -115,15 +115,14 @@ type ModelStart struct {
 }
 
 // ReasoningDelta is a piece of the reasoning of a streaming model, as far as its provider shows
-// it. The pieces of a turn make up Reasoning of its [ModelEnd], which may have more. The
-// history keeps the reasoning.
+// it. Reasoning of the turn's [ModelEnd] may have more, or what an AfterModel hook has made of it.
 type ReasoningDelta struct {
 	EventInfo
 	Text string `json:"text"`
 }
 
-// TextDelta is a piece of text of a streaming model. The pieces of a turn make up Text of its
-// [ModelEnd].
+// TextDelta is a piece of text of a streaming model. [ModelEnd.Streamed] says whether the pieces of
+// a turn make up its Text: an AfterModel hook may have changed that.
 type TextDelta struct {
 	EventInfo
 	Text string `json:"text"`

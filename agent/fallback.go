@@ -155,7 +155,7 @@ func (f *fallback) memory(scratch *any) *fallbackMemory {
 	return m
 }
 
-// displayName returns the name of a model for people: its number if it names itself nothing.
+// displayName returns the name of a model for people: its number if it has none.
 func (f *fallback) displayName(i int) string {
 	return cmp.Or(f.models[i].Info().Name, fmt.Sprint(i+1))
 }

@@ -21,7 +21,7 @@ type hold struct {
 	lease   record.Lease
 	ttl     time.Duration
 	host    context.Context // ends when the host ends the work on the run; it outlives the lease
-	void    uint64          // record of an earlier request to cancel, which does not apply; used before the renewer has the hold, then by it
+	void    uint64          // the last record before a request to cancel an earlier input; used before the renewer has the hold, then by it
 
 	mu      sync.Mutex  // guards the fields below
 	renewed time.Time   // when the last successful renewal was requested

@@ -12,6 +12,17 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
+// loadedRun is a run to continue.
+type loadedRun struct {
+	state   *ledger.State
+	hold    *hold           // nil: the run is not stored
+	first   []ledger.Change // recorded before the run continues
+	replies []run.Reply     // those that it had when it was loaded
+	tally   tally
+
+	isCancelled bool // its cancellation was requested before this process acquired it
+}
+
 // begin returns a session for an input.
 func (a *Agent) begin(in []run.Message, opts []RunOption) *session {
 	s := &session{agent: a}
@@ -239,15 +250,4 @@ func (s ownRuns) checkAgent(key run.Key, log *record.Log, err error) (*record.Lo
 		return nil, fmt.Errorf("load run %q: it belongs to agent %q, and this is %q", key.ID, log.Head.Agent, s.agent)
 	}
 	return log, err
-}
-
-// loadedRun is a run to continue.
-type loadedRun struct {
-	state   *ledger.State
-	hold    *hold           // nil: the run is not stored
-	first   []ledger.Change // recorded before the run continues
-	replies []run.Reply     // those that it had when it was loaded
-	tally   tally
-
-	isCancelled bool // its cancellation was requested before this process acquired it
 }

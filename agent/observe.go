@@ -118,6 +118,37 @@ func outputOf(s *ledger.State) *run.Message {
 	return nil
 }
 
+// infer makes a model call within the observer, which gets the reply as the hooks leave it.
+func (e *engine) infer(
+	q *model.Request, stream *streamedReply, work func(context.Context) (*reply, error),
+) (r *reply, err error) {
+	o := e.agent.opts.Observer
+	if o == nil {
+		return work(e.ctx)
+	}
+	v := &Inference{Info: e.agent.info, Request: q}
+	began := time.Now()
+	ctx, done := o.Infer(e.ctx, v)
+	err = workThenEnd(func() (err error) {
+		r, err = work(ctx)
+		return err
+	}, func(err error) {
+		if r != nil {
+			message := r.message
+			message.Parts = slices.Clone(message.Parts)
+			if err != nil {
+				message.Parts = nil
+			}
+			v.Response = &model.Response{Message: message, ID: r.id, Endpoint: r.endpoint, Finish: r.finish, Usage: r.usage}
+		}
+		if !stream.firstText.IsZero() {
+			v.FirstChunk = stream.firstText.Sub(began)
+		}
+		done(err)
+	})
+	return r, err
+}
+
 // execute works on a tool call within the observer. work leaves the result in j.result and the
 // error of the call in j.failure, which the observer gets unless work itself returns an error.
 func (s *sender) execute(ctx context.Context, j *job, work func(context.Context) error) error {

@@ -70,7 +70,7 @@ func quoteInstructions(c *adapter.Catalog, accept func(string) bool) string {
 	return b.String()
 }
 
-// Bounds of the overview.
+// Bounds of the overview of servers that a model gets if it searches for its tools.
 const (
 	maxDirectory = 4 << 10 // bytes in all
 	maxLabel     = 120     // bytes of a label, and of a server's description of itself
@@ -78,7 +78,7 @@ const (
 	maxGroups    = 8       // groups per server
 )
 
-// serverEntry is an entry of the overview.
+// serverEntry is an entry of the overview of servers.
 type serverEntry struct {
 	label       string
 	description string // the server's own
@@ -130,7 +130,7 @@ func (e *serverEntry) line() string {
 	return line
 }
 
-// directory returns the overview of tools for the model.
+// directory returns the overview of servers.
 func directory(c *adapter.Catalog, mode ledger.Discovery) string {
 	var b strings.Builder
 	b.WriteString("You have more tools than are listed. " + searchTool + " finds them by what they should do; ")

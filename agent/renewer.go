@@ -90,7 +90,7 @@ func (r *renewer) confirm(ctx context.Context, h *hold) error {
 	return errNotRenewed
 }
 
-// beginLocked starts the goroutine. The caller holds the lock.
+// beginLocked starts the goroutine.
 func (r *renewer) beginLocked() {
 	ctx, cancel := context.WithCancel(context.Background())
 	var group sync.WaitGroup

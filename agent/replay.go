@@ -73,7 +73,7 @@ func ParsePosition(text string) (Position, error) {
 	return p, nil
 }
 
-// Before reports whether p comes before q.
+// Before reports whether p comes before q. Of two events of a record, the earlier one has more after it.
 func (p Position) Before(q Position) bool {
 	return p.Seq < q.Seq || p.Seq == q.Seq && p.More > q.More
 }

@@ -304,34 +304,3 @@ func (s *streamedReply) isShown() bool { return s.reasoningBytes > 0 || !s.first
 // hasAll reports whether all of the text came in pieces. A model may ignore the request to stream,
 // or leave something out, such as a refusal.
 func (s *streamedReply) hasAll(text string) bool { return text != "" && s.text.String() == text }
-
-// infer makes a model call within the observer, which gets the reply as the hooks leave it.
-func (d *dialog) infer(
-	q *model.Request, stream *streamedReply, work func(context.Context) (*reply, error),
-) (r *reply, err error) {
-	o := d.agent.opts.Observer
-	if o == nil {
-		return work(d.engine.ctx)
-	}
-	v := &Inference{Info: d.agent.info, Request: q}
-	began := time.Now()
-	ctx, done := o.Infer(d.engine.ctx, v)
-	err = workThenEnd(func() (err error) {
-		r, err = work(ctx)
-		return err
-	}, func(err error) {
-		if r != nil {
-			message := r.message
-			message.Parts = slices.Clone(message.Parts)
-			if err != nil {
-				message.Parts = nil
-			}
-			v.Response = &model.Response{Message: message, ID: r.id, Endpoint: r.endpoint, Finish: r.finish, Usage: r.usage}
-		}
-		if !stream.firstText.IsZero() {
-			v.FirstChunk = stream.firstText.Sub(began)
-		}
-		done(err)
-	})
-	return r, err
-}

@@ -48,8 +48,8 @@ func (s *servers) createMessage(
 	return result, serverError(err)
 }
 
-// complete lets the handler answer a request, once a person has allowed it if the handler wants that. The caller has handled
-// the start of the call by then.
+// complete lets the handler answer a request, once a person has allowed it if the handler wants that. Before, it waits until
+// the caller has handled the events so far.
 func (s *servers) complete(
 	ctx context.Context, params *mcp.CreateMessageParams, next mcp.SamplingHandler,
 ) (*mcp.CreateMessageResult, error) {
@@ -123,8 +123,8 @@ func (t *turn) sample(c *ledger.Call, round *mcp.InputRequired, keys []string) (
 func (s *sender) completion(
 	j *job, round *mcp.InputRequired, key string, review *ledger.Review,
 ) (json.RawMessage, error) {
-	ctx, end := s.callContext(j)
-	defer end()
+	ctx, release := s.callContext(j)
+	defer release()
 	value, err := j.call.AnswerInput(context.WithValue(ctx, reviewKey{}, review), round, key)
 	switch {
 	case err == nil:

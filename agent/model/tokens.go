@@ -98,10 +98,7 @@ func textTokens(s string) (n float64) {
 		c := s[0]
 		switch {
 		case isLetter(c):
-			end := strings.IndexFunc(s, func(r rune) bool { return r >= utf8.RuneSelf || !isLetter(byte(r)) })
-			if end < 0 {
-				end = len(s)
-			}
+			end := prefixLen(s, isLetter)
 			n += wordTokens + longTokens*float64(max(0, end-6)) + caseTokens*float64(caseChanges(s[:end]))
 			s = s[end:]
 		case '0' <= c && c <= '9':
