@@ -16,8 +16,10 @@ import (
 	"slices"
 	"strings"
 
-	_ "github.com/jackc/pgx/v5/stdlib" // the drivers
-	_ "modernc.org/sqlite"
+	"github.com/jackc/pgx/v5/pgconn"
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver of Postgres
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/mcpchain/mcpchain/agent/filestore"
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -120,6 +122,17 @@ func OpenStore(ctx context.Context, place string) (record.Store, func() error, e
 		return nil, nil, err
 	}
 	return db.Runs, db.Close, nil
+}
+
+// IsUnavailable reports whether an error of a store says that its database cannot serve now: the server starts or ends, or
+// lacks a resource, or the disk of a file is full or fails.
+func IsUnavailable(err error) bool {
+	if file, ok := errors.AsType[*sqlite.Error](err); ok {
+		primary := file.Code() & 0xff
+		return primary == sqlite3.SQLITE_FULL || primary == sqlite3.SQLITE_IOERR
+	}
+	server, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && slices.Contains([]string{"08", "53", "57", "58"}, server.Code[:min(2, len(server.Code))])
 }
 
 // LoadState returns the current state of a stored run.

@@ -2,11 +2,14 @@ package database
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
 	"github.com/mcpchain/mcpchain/internal/check"
@@ -45,6 +48,12 @@ func TestIsPostgres(t *testing.T) {
 	}
 }
 
+func TestIsUnavailable(t *testing.T) {
+	for code, want := range map[string]bool{"57P03": true, "53100": true, "23505": false, "": false} {
+		check.Equal(t, code, IsUnavailable(fmt.Errorf("load: %w", &pgconn.PgError{Code: code})), want)
+	}
+}
+
 // A folder with other files in it does not become a store. An empty one does, also if it has a part of a store, and is
 // opened again.
 func TestFolderOfOtherFiles(t *testing.T) {
@@ -56,21 +65,13 @@ func TestFolderOfOtherFiles(t *testing.T) {
 	check.That(t, ok, "got %T, want that the folder is wrong", err)
 	inside, err := os.ReadDir(home)
 	check.That(t, err == nil && len(inside) == 1, "got %v, %v, want the letter alone", inside, err)
-	check.Must(t, os.Mkdir(filepath.Join(empty, "locks"), 0o700)) // by another process, which is creating the store
+	check.Must(t, os.Mkdir(filepath.Join(empty, "locks"), 0o700))      // by another process, which is creating the store
+	check.Must(t, os.Mkdir(filepath.Join(empty, "lost+found"), 0o700)) // of the root of a volume
 	for range 2 {
 		_, closer, err := OpenStore(t.Context(), empty)
 		check.Must(t, err)
 		check.NoError(t, closer())
 	}
-}
-
-// The root of a volume becomes a store: its folder for found files does not count.
-func TestVolume(t *testing.T) {
-	root := t.TempDir()
-	check.Must(t, os.Mkdir(filepath.Join(root, "lost+found"), 0o700))
-	_, closer, err := OpenStore(t.Context(), root)
-	check.Must(t, err)
-	check.NoError(t, closer())
 }
 
 // An error about the configuration folder names the flag for another place.

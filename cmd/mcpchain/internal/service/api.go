@@ -8,10 +8,12 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/database"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
 	"github.com/mcpchain/mcpchain/internal/eventfeed"
 	"github.com/mcpchain/mcpchain/internal/ledger"
@@ -31,11 +33,11 @@ func (s *service) routes() http.Handler {
 		s.health(w, r)
 	})
 	mux.Handle("POST /runs", s.forUser(s.begin))
-	mux.Handle("GET /runs", s.forUser(s.list))
-	mux.Handle("GET /runs/{run}", s.forUser(s.show))
+	mux.Handle("GET /runs", s.forUser(inTime(s.list)))
+	mux.Handle("GET /runs/{run}", s.forUser(inTime(s.show)))
 	mux.Handle("GET /runs/{run}/events", s.forUser(s.events))
 	mux.Handle("POST /runs/{run}/answers", s.forUser(s.answer))
-	mux.Handle("DELETE /runs/{run}", s.forUser(s.remove))
+	mux.Handle("DELETE /runs/{run}", s.forUser(inTime(s.remove)))
 	routes := hosting.Routes(mux)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if s.proxies.HasSender(r) && r.Header.Get("X-Forwarded-Proto") == "https" {
@@ -113,7 +115,7 @@ func (s *service) forUser(serve func(http.ResponseWriter, *http.Request, caller)
 		name := s.userOf(r)
 		if name == "" {
 			w.Header().Set("WWW-Authenticate", "Bearer")
-			s.fail(w, r, hosting.Refuse(http.StatusUnauthorized, "give a token: Authorization: Bearer …"))
+			s.fail(w, r, hosting.Refuse(http.StatusUnauthorized, "want Authorization: Bearer TOKEN, with the token of a user"))
 			return
 		}
 		err := s.limits.rates.Allow(w, name)
@@ -126,6 +128,18 @@ func (s *service) forUser(serve func(http.ResponseWriter, *http.Request, caller)
 			s.fail(w, r, err)
 		}
 	})
+}
+
+// requestWait is how long the work on a request may take once its body is read: a database may hang. Streams have no such bound.
+const requestWait = 10 * time.Second
+
+// inTime returns a handler of requests without a body whose work takes at most requestWait.
+func inTime(serve func(http.ResponseWriter, *http.Request, caller) error) func(http.ResponseWriter, *http.Request, caller) error {
+	return func(w http.ResponseWriter, r *http.Request, c caller) error {
+		ctx, cancel := context.WithTimeout(r.Context(), requestWait)
+		defer cancel()
+		return serve(w, r.WithContext(ctx), c)
+	}
 }
 
 // Bounds of the body of a request.
@@ -222,7 +236,9 @@ func (s *service) answer(w http.ResponseWriter, r *http.Request, c caller) error
 			By:        c.name,
 		})
 	}
-	if err := s.engine.answer(r.Context(), c.key(r), answers); err != nil {
+	ctx, cancel := context.WithTimeout(r.Context(), requestWait)
+	defer cancel()
+	if err := s.engine.answer(ctx, c.key(r), answers); err != nil {
 		return err
 	}
 	s.feed.Wake(c.key(r))
@@ -309,11 +325,12 @@ func (s *service) describe(r *http.Request, err error) (code int, text string) {
 			return known.code, known.text
 		}
 	}
-	if isUnreachable(err) || hosting.CheckStore(r.Context(), s.store) != nil {
-		return http.StatusServiceUnavailable, "the service cannot be reached in full; try again"
-	}
-	if r.Context().Err() == nil {
+	away := isUnreachable(err) || hosting.CheckStore(r.Context(), s.store) != nil
+	if !away && r.Context().Err() == nil {
 		s.logger.Error("a request has failed", "method", r.Method, "path", r.URL.Path, "error", err)
+	}
+	if away || database.IsUnavailable(err) {
+		return http.StatusServiceUnavailable, "the service cannot be reached in full; try again"
 	}
 	return http.StatusInternalServerError, "the service has failed"
 }

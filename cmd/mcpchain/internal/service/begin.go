@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -60,12 +59,10 @@ func identity(h http.Header) (string, error) {
 	return "key_" + hex.EncodeToString(sum[:16]), nil
 }
 
-// startWait is how long a run may take to begin, after others of its user. With Temporal, a stored run may begin later.
-const startWait = 10 * time.Second
-
-// startOnce begins a run, or finds the run that an earlier request with the same id began.
+// startOnce begins a run, after others of its user, or finds the run that an earlier request with the same id began. With
+// Temporal, a stored run may begin later.
 func (s *service) startOnce(ctx context.Context, c caller, id, input string) (run.Key, error) {
-	ctx, cancel := context.WithTimeout(ctx, startWait)
+	ctx, cancel := context.WithTimeout(ctx, requestWait)
 	defer cancel()
 	key, stored, err := s.storeOnce(ctx, c, id, input)
 	if stored {

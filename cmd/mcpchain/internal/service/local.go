@@ -105,16 +105,11 @@ func (l *local) runContext(ctx context.Context, key run.Key) context.Context {
 	return work
 }
 
-// stopWait is how long a request waits for the end of the work on its run.
-const stopWait = 10 * time.Second
-
-// stop implements [engine]. It waits at most stopWait for another process that works on the run. The run ends even if
-// that takes longer, or if ctx ends first.
+// stop implements [engine]. Until ctx ends it waits for another process that works on the run. The run ends even if that
+// takes longer.
 func (l *local) stop(ctx context.Context, key run.Key) error {
 	_, err := l.agent.Cancel(ctx, key) // ends the run at once if no other process works on it
 	if held := err; errors.Is(held, record.ErrHeld) {
-		ctx, cancel := context.WithTimeout(ctx, stopWait)
-		defer cancel()
 		if err = record.CancelRun(ctx, l.store, key); err != nil && ctx.Err() != nil {
 			err = held
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"iter"
 	"log/slog"
 	"net"
 	"net/http"
@@ -15,11 +16,14 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpchain/mcpchain/agent/run"
+	"github.com/mcpchain/mcpchain/agent/run/record"
+	"github.com/mcpchain/mcpchain/agent/sqlstore"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/bounded"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/cli"
 	"github.com/mcpchain/mcpchain/internal/check"
@@ -90,7 +94,17 @@ func TestDemoHost(t *testing.T) {
 func TestStoreAway(t *testing.T) {
 	s, _ := assembled(t, settings(t))
 	get := func(method, path, body string) int { return s.recorded(t, method, "http://localhost"+path, body).Code }
+	s.db.SetMaxOpenConns(1)
+	check.Must(t, check.Err(s.db.Exec("PRAGMA max_page_count = 1"))) // the disk is full, until the connection is replaced
+	check.Equal(t, "a full disk", get("POST", "/runs", `{"input":"`+strings.Repeat("x", 60_000)+`"}`), http.StatusServiceUnavailable)
 	check.Equal(t, "healthz", get("GET", "/healthz", ""), http.StatusNoContent)
+	store := s.store
+	s.store = hung{}
+	synctest.Test(t, func(t *testing.T) {
+		check.Equal(t, "a list", s.recorded(t, "GET", "http://localhost/runs", "").Code, http.StatusServiceUnavailable)
+		check.Equal(t, "a stop", s.recorded(t, "DELETE", "http://localhost/runs/x", "").Code, http.StatusServiceUnavailable)
+	})
+	s.store = store
 	check.Must(t, s.db.Close())
 	for _, request := range [][3]string{
 		{"GET", "/healthz", ""}, {"POST", "/runs", `{"input":"x"}`}, {"GET", "/runs", ""}, {"GET", "/runs/x/events", ""},
@@ -98,6 +112,14 @@ func TestStoreAway(t *testing.T) {
 	} {
 		check.Equal(t, request, get(request[0], request[1], request[2]), http.StatusServiceUnavailable)
 	}
+}
+
+// hung is a store that never answers.
+type hung struct{ sqlstore.Store }
+
+func (hung) List(ctx context.Context, _ record.Query) iter.Seq2[run.Head, error] {
+	<-ctx.Done()
+	return func(yield func(run.Head, error) bool) { yield(run.Head{}, ctx.Err()) }
 }
 
 // TestModelAway has a model that refuses for long, that refuses once, and that cannot be reached.
@@ -143,20 +165,6 @@ func TestModelAway(t *testing.T) {
 	}
 }
 
-// TestWrongBody has bodies of another shape: the response says what to send.
-func TestWrongBody(t *testing.T) {
-	p := person{t, start(t, settings(t), nil), "demo-ada"}
-	for _, tt := range []struct{ path, body, want string }{
-		{"/runs/x/answers", `{"ask":"a","action":"allow"}`, `the body is a JSON object: want a list in [brackets]`},
-		{"/runs/x/answers", `[{"ask":1}]`, "ask is a JSON number: want a text in quotes"},
-		{"/runs", `[]`, "the body is a JSON array: want an object in {braces}"},
-	} {
-		var got struct{ Error string }
-		code, _ := p.do("POST", tt.path, tt.body, &got)
-		check.That(t, code == http.StatusBadRequest && got.Error == tt.want, "%s: got %d %s, want %s", tt.body, code, got.Error, tt.want)
-	}
-}
-
 // TestRefusals has errors of several kinds: each is JSON, and says what is wrong.
 func TestRefusals(t *testing.T) {
 	p := person{t, start(t, settings(t), nil), "demo-ada"}
@@ -174,6 +182,9 @@ func TestRefusals(t *testing.T) {
 		{"GET", "/runs/none", "", 404, "there is no such run", ""},
 		{"POST", "/runs/" + id + "/answers", fmt.Sprintf(`[{"ask":%q,"action":"accept"}]`, ask), 422,
 			fmt.Sprintf(`answer question %q: a question of kind "approval" takes ["allow" "deny"] and not "accept": answer does not fit`, ask), ""},
+		{"POST", "/runs/x/answers", `{"ask":"a","action":"allow"}`, 400, `the body is a JSON object: want a list in [brackets]`, ""},
+		{"POST", "/runs/x/answers", `[{"ask":1}]`, 400, "ask is a JSON number: want a text in quotes", ""},
+		{"POST", "/runs", `[]`, 400, "the body is a JSON array: want an object in {braces}", ""},
 	} {
 		var got struct{ Error string }
 		code, head := p.do(tt.method, tt.path, tt.body, &got)

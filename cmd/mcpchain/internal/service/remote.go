@@ -48,7 +48,7 @@ func (o *options) forWorker(logger *slog.Logger) *temporal.WorkerOptions {
 
 // drive implements [engine], also for a client that has left. If Temporal cannot be reached, a worker finds the run later.
 func (r *remote) drive(ctx context.Context, key run.Key) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), startWait)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestWait)
 	defer cancel()
 	if err := r.client.Drive(ctx, key); err != nil {
 		r.logger.Warn("a run waits for Temporal", "run", key.ID, "tenant", key.Tenant, "error", err)

@@ -295,9 +295,9 @@ func (o *operator) answer(ctx context.Context) error {
 	return o.report("answered", record.Submit(ctx, o.store, o.key, o.reply))
 }
 
-// cancel ends a run, and waits at most stopWait for its end.
+// cancel ends a run, and waits at most requestWait for its end.
 func (o *operator) cancel(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, stopWait)
+	ctx, cancel := context.WithTimeout(ctx, requestWait)
 	defer cancel()
 	return o.report("cancelled", record.CancelRun(ctx, o.store, o.key))
 }

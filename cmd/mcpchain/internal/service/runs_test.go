@@ -278,23 +278,11 @@ func TestAnsweredQuestion(t *testing.T) {
 	question := &ledger.Opened{Question: run.Question{ID: "q1", Kind: run.QuestionURL, Survives: true, Elicit: &mcp.ElicitParams{Mode: "url", Message: "pay", URL: "https://pay.test/", ElicitationID: "e"}}}
 	keepRun(t, s.store, "one", question, &ledger.Suspended{})
 	asks := func() (listed, shown int) {
-		for path, read := range map[string]func([]byte) error{
-			"/runs": func(body []byte) error {
-				var list struct{ Runs []rowJSON }
-				err := json.Unmarshal(body, &list)
-				listed = list.Runs[0].Asks
-				return err
-			},
-			"/runs/one": func(body []byte) error {
-				var v runJSON
-				err := json.Unmarshal(body, &v)
-				shown = len(v.Asks)
-				return err
-			},
-		} {
-			check.Must(t, read(s.recorded(t, "GET", "http://localhost"+path, "").Body.Bytes()))
-		}
-		return listed, shown
+		var list struct{ Runs []rowJSON }
+		var one runJSON
+		check.Must(t, json.Unmarshal(s.recorded(t, "GET", "http://localhost/runs", "").Body.Bytes(), &list))
+		check.Must(t, json.Unmarshal(s.recorded(t, "GET", "http://localhost/runs/one", "").Body.Bytes(), &one))
+		return list.Runs[0].Asks, len(one.Asks)
 	}
 	listed, shown := asks()
 	check.That(t, listed == 1 && shown == 1, "got %d and %d questions, want one", listed, shown)
