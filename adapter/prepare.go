@@ -12,9 +12,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// Prepared is a call of a model with its tool and its arguments in their final form, for an
-// approver to see: [Prepared.Run] calls that tool with exactly these arguments, or not at all.
-// It is immutable and may be run several times.
+// Prepared is a call of a model with its tool and its arguments in their final form, for an approver to see: [Prepared.Run]
+// calls that tool with exactly these arguments, or not at all. It is immutable and may be run several times.
 type Prepared struct {
 	call      llms.ToolCall
 	tool      *Tool
@@ -100,9 +99,8 @@ func (p *Prepared) WithArguments(arguments json.RawMessage) (*Prepared, error) {
 	return &Prepared{call: p.call, tool: p.tool, arguments: checked, key: p.key}, nil
 }
 
-// WithIdempotencyKey returns the call with a key that is unique to it and the same each time it is
-// made. The server gets it, see [Server.KeyInMeta]; models and approvers do not see it. The
-// continuation of a round gets a key derived from it.
+// WithIdempotencyKey returns the call with a key that is unique to it and the same each time it is made. The server gets
+// it, see [Server.KeyInMeta]; models and approvers do not see it. The continuation of a round gets a key derived from it.
 func (p *Prepared) WithIdempotencyKey(key string) *Prepared {
 	keyed := *p
 	keyed.key = key
@@ -173,8 +171,7 @@ func (p *Prepared) Run(ctx context.Context, opts ...mcpclient.CallOption) *Resul
 	return p.tool.calls.run(ctx, p.newPendingCall(), opts)
 }
 
-// Continue continues a call that needed input or has become a task, here or in another process. No
-// approval is asked for.
+// Continue continues a call that needed input or has become a task, here or in another process. No approval is asked for.
 //
 // round is the last [*mcp.InputRequired] of a call with [mcpclient.WithManualInput], nil for a task
 // that needed no input; answers are as for [mcpclient.Continue]. Continue a round only once. task is ""

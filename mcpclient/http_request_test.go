@@ -75,6 +75,8 @@ func TestHTTPHooks(t *testing.T) {
 			URL: s.URL(), Client: s.Client(), Header: http.Header{"X-Key": {"secret-key"}},
 			WrapTransport: wrapped(func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
 				log = append(log, r.Method+" "+r.Header.Get("Mcp-Method"))
+				_, unsent := r.Header["Idempotency-Key"]
+				check.That(t, !unsent, "a RoundTripper that signs requests sees a field that is not sent")
 				resp, err := next.RoundTrip(r)
 				if err == nil {
 					log = append(log, fmt.Sprint(r.Header.Get("Mcp-Method"), " ", resp.StatusCode))

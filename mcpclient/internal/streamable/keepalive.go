@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// A server may close an idle connection of HTTP/1.1 while a request is on its way. If the request
-// only reads, net/http sends it again (see [replayable]); nobody knows whether a tool call has run.
-// So other requests avoid connections that the server may be about to close.
+// A server may close an idle connection of HTTP/1.1 while a request is on its way. If the request only reads, net/http
+// sends it again (see [replayable]); nobody knows whether a tool call has run. So other requests, and those that a
+// RoundTripper of the host sees, avoid connections that the server may be about to close.
 const (
 	usualKeepAlive  = 5 * time.Second // the default of Node.js, which says so in its responses, and of uvicorn, which does not
 	keepAliveMargin = time.Second     // before the end, at most half of the time

@@ -79,7 +79,8 @@ func (c *conn) do(ctx context.Context, method string, m *message) (*http.Respons
 func (c *conn) doOnce(ctx context.Context, method string, m *message, accept []string) (*http.Response, error) {
 	traced := ctx
 	var old *avoidance
-	if !m.sent.Repeatable {
+	replays := m.sent.Repeatable && c.replays
+	if !replays {
 		traced, old = c.keepAlive.avoidStale(ctx)
 	}
 	req, err := c.request(traced, method, m.sent.Body)
@@ -87,7 +88,7 @@ func (c *conn) doOnce(ctx context.Context, method string, m *message, accept []s
 		return nil, err
 	}
 	req.Header = c.header(method, m, accept)
-	if _, set := req.Header[replayable]; m.sent.Repeatable && !set {
+	if _, set := req.Header[replayable]; replays && !set {
 		req.Header[replayable] = nil
 	}
 	resp, err := c.client.Do(req)
@@ -107,8 +108,8 @@ func (c *conn) doOnce(ctx context.Context, method string, m *message, accept []s
 	return resp, nil
 }
 
-// replayable is a field that lets net/http resend a POST on another connection, if the idle
-// connection turns out to be closed. Without a value it is not sent.
+// replayable is a field that lets net/http resend a POST on another connection, if the idle connection turns out to be
+// closed. Without a value it is not sent, so a RoundTripper of the host, which may sign all fields, must not see it.
 const replayable = "Idempotency-Key"
 
 func (c *conn) noResponseError(method string, err error) error {
