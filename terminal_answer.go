@@ -118,8 +118,8 @@ func (t *Terminal) fillInLocked(ctx context.Context, q *run.Question) (run.Reply
 	for _, f := range fields {
 		value, err := t.fieldLocked(ctx, f)
 		switch {
-		case ctx.Err() != nil || errors.Is(err, ErrInputEnded):
-			return run.Reply{Question: q.ID, Action: run.ActionCancel}, err
+		case err != nil && ctx.Err() != nil, errors.Is(err, ErrInputEnded):
+			return run.Reply{}, err
 		case err != nil:
 			return t.declineLocked(q, err), nil
 		case value != nil:
