@@ -105,7 +105,7 @@ func (r *Result) fail(ctx context.Context, err error) *Result {
 
 // failWithin is fail with a text of at most limit bytes.
 func (r *Result) failWithin(ctx context.Context, err error, limit int) *Result {
-	text, fatal := failure(ctx, err, r.sent, r.begun)
+	text, fatal := r.failure(ctx, err)
 	r.Text, r.IsError, r.Err, r.fatal = shorten("Error: "+text, limit), true, err, fatal
 	return r
 }
@@ -122,11 +122,11 @@ type modelError interface {
 // nothingDone is the effect of a call that no server or function has got.
 const nothingDone = "Nothing was done."
 
-// failure words an error for the model and reports whether the model cannot correct it. The
-// text omits causes that may contain addresses or output of programs. begun is [Result].begun.
-func failure(ctx context.Context, err error, sent, begun bool) (text string, fatal bool) {
+// failure words the error of the call for the model, and reports whether the model cannot correct it. The text omits
+// causes that may contain addresses or output of programs.
+func (r *Result) failure(ctx context.Context, err error) (text string, fatal bool) {
 	effect := nothingDone
-	if sent || begun {
+	if r.sent || r.begun {
 		effect = "The tool " + doubttext.MayHaveRun + "."
 	}
 	own, isOwn := errors.AsType[modelError](err)
@@ -142,7 +142,7 @@ func failure(ctx context.Context, err error, sent, begun bool) (text string, fat
 		return "the user refused what the tool asked for", false
 	case isRPC:
 		return fmt.Sprintf("the server answered with an error: %s (code %d)", excerpt.Limit(rpc.Message, 1<<10), rpc.Code), false
-	case !sent:
+	case !r.sent:
 		return unsentText(err) + " " + effect, true
 	}
 	return unansweredText(err)

@@ -163,11 +163,11 @@ func TestFailureInDoubt(t *testing.T) {
 		"HTTP status":       {t.Context(), &transport.HTTPError{Status: 500}, false, false},
 		"sign-in is needed": {t.Context(), &mcp.SignInError{}, false, false},
 	} {
-		text, _ := failure(tt.ctx, tt.err, tt.sent, false)
+		text, _ := (&Result{sent: tt.sent}).failure(tt.ctx, tt.err)
 		check.Equal(t, name+": "+text, doubttext.In(text), tt.want)
 	}
 	for _, err := range []error{&staleToolError{reason: toolGone}, &roundError{}, &interceptedError{lost}, lost, &mcp.SignInError{}} {
-		text, _ := failure(t.Context(), err, false, true)
+		text, _ := (&Result{begun: true}).failure(t.Context(), err)
 		check.Equal(t, "begun before: "+text, doubttext.In(text), true)
 	}
 }
