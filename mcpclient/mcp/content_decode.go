@@ -165,8 +165,7 @@ func decodeContents(raw []byte, depth int) ([]Content, error) {
 	return blocks, d.Err()
 }
 
-// readContents reads an array of blocks; one block alone and null are accepted too,
-// as sampling messages have both forms.
+// readContents reads an array of blocks; one block alone and null are accepted too, as sampling messages have both forms.
 func readContents(d *jsonrpc.Decoder, depth int) []Content {
 	switch d.Kind() {
 	case '{':
