@@ -149,15 +149,7 @@ func (r *requests) readResource(ctx context.Context, params json.RawMessage) (an
 	if err != nil {
 		return nil, err
 	}
-	contents := make([]json.RawMessage, len(res.Contents))
-	for i := range res.Contents {
-		block, err := jsonrpc.Marshal(&mcp.EmbeddedResource{Resource: res.Contents[i]})
-		if err != nil {
-			return nil, err
-		}
-		contents[i] = jsonrpc.Lookup(block, "resource")
-	}
-	out := map[string]any{"contents": contents}
+	out := map[string]any{"contents": append([]mcp.ResourceContents{}, res.Contents...)} // a list even if it is empty
 	if len(res.Meta) > 0 {
 		out["_meta"] = res.Meta
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// maxWaiting is the number of messages that may wait for a view that does not read. Then its own
-// messages are no longer read, as with twice Limits.Outgoing bytes.
+// maxWaiting bounds the messages that wait for a view. While so many wait, or twice Limits.Outgoing bytes, no message of the view
+// is read.
 const maxWaiting = 256
 
 // outbox holds the messages to send: answers and requests in order, and then the latest of each
@@ -44,7 +44,7 @@ func (o *outbox) send(message []byte) {
 	o.sendLocked(message)
 }
 
-// sendWithin queues a message unless more than the given bytes and messages would then wait.
+// sendWithin queues a message, unless more than the given bytes, or more than the given messages, would then wait.
 func (o *outbox) sendWithin(message []byte, bytes, messages int) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
