@@ -12,59 +12,6 @@ import (
 	"github.com/mcpchain/mcpchain/internal/backoff"
 )
 
-func (t *Transport) linkKey() Key {
-	return Key{Account: t.opts.Account, Resource: canonical(t.server)}
-}
-
-func (t *Transport) tokenKey(resource, issuer string) Key {
-	return Key{Account: t.opts.Account, Resource: resource, Issuer: issuer}
-}
-
-// storedLink returns the stored link to the server's authorization server, nil for none and for one
-// that cannot be this server's.
-func (t *Transport) storedLink(ctx context.Context) (*link, error) {
-	l := new(link)
-	ok, err := load(ctx, t.opts.Store, t.linkKey(), l)
-	if err != nil || !ok || !t.isResource(l.Resource) || l.Issuer == "" {
-		return nil, err
-	}
-	return l, nil
-}
-
-// restore returns the session of an earlier process, nil if this transport cannot use one.
-func (t *Transport) restore(ctx context.Context) (*session, error) {
-	l, err := t.storedLink(ctx)
-	if err != nil || l == nil {
-		return nil, err
-	}
-	if _, err := t.flow.choose([]string{l.Issuer}, l.Issuer); err != nil {
-		return nil, nil // another configuration stored it
-	}
-	s, tok := &site{resource: l.Resource, meta: &issuerMetadata{Issuer: l.Issuer}}, new(token)
-	ok, err := load(ctx, t.opts.Store, t.tokenKey(l.Resource, l.Issuer), tok)
-	if err != nil || !ok || !t.isUsable(tok) || t.isForeign(tok, s) {
-		return nil, err
-	}
-	return &session{site: s, token: tok}, nil
-}
-
-// isForeign reports whether a stored token was issued to another client than the configured one.
-func (t *Transport) isForeign(tok *token, s *site) bool {
-	c := t.flow.configuredClient(s)
-	return c != nil && c.ID != tok.ClientID
-}
-
-// isUsable reports whether this transport can send a stored token.
-func (t *Transport) isUsable(tok *token) bool {
-	switch tok.Type {
-	case "Bearer":
-		return isSendable(tok.Access) && (t.dpop == nil || !t.opts.RequireDPoP)
-	case "DPoP":
-		return isSendable(tok.Access) && t.dpop.isBoundTo(tok)
-	}
-	return false
-}
-
 // obtain gets a token and stores it: one that is stored already or can be refreshed, else a new
 // one. For a new one a person may have to sign in, which is an error for an unattended renewal.
 func (t *Transport) obtain(ctx context.Context, r *renewal) (*session, error) {
@@ -100,24 +47,9 @@ func (t *Transport) obtain(ctx context.Context, r *renewal) (*session, error) {
 	return next, nil
 }
 
-// unsaved warns of a token that is used although it could not be stored: otherwise the person would have to sign in
-// again, as the refresh token before it may have been used up.
+// unsaved warns of a token that could not be stored. It is used nevertheless: the previous refresh token may have been used up,
+// and the person would have to sign in again.
 const unsaved = "a token is not stored: it is lost with this process"
-
-// latest returns the token to refresh: the stored one, or the session's if that is newer and could not be stored. It is
-// nil if there is none.
-func (t *Transport) latest(r *renewal, s *site, stored []byte) *token {
-	tok := new(token)
-	known := decodeEntry(stored, tok) && !t.isForeign(tok, s)
-	r.stored = tok.Access
-	if p := r.previous; p != nil && p.unsaved && p.replaces == tok.Access && p.site.issuer() == s.issuer() {
-		return p.token
-	}
-	if !known {
-		return nil
-	}
-	return tok
-}
 
 // locate finds the authorization server. An early renewal, which no server demanded, goes to the
 // one that issued the token.
@@ -137,12 +69,12 @@ func (t *Transport) locate(ctx context.Context, r *renewal) (*site, error) {
 	return &s, nil
 }
 
-// reuseOrRefresh serves a renewal with a stored token of another process, or refreshes the stored
-// one. Only one process at a time refreshes a token, because most servers accept a refresh token
-// once. Without a session it returns the stored token, or nil, as before.
+// reuseOrRefresh serves a renewal with a stored token of another process, or refreshes the stored one. Only one process at a time
+// refreshes a token, because most servers accept a refresh token once. next is nil if a token has to be acquired. before is the
+// stored token, nil for none.
 func (t *Transport) reuseOrRefresh(ctx context.Context, r *renewal, s *site) (before *token, next *session, err error) {
 	key := t.tokenKey(s.resource, s.issuer())
-	used := false // the refresh token, which may work only once
+	used := false // the refresh token was used, which may work only once
 	err = t.opts.Store.Update(ctx, key, func(ctx context.Context, old []byte) ([]byte, error) {
 		tok := t.latest(r, s, old)
 		if tok == nil {
@@ -181,58 +113,27 @@ func (t *Transport) reuseOrRefresh(ctx context.Context, r *renewal, s *site) (be
 	return before, nil, nil
 }
 
+// latest returns the token to refresh: the stored one, or the session's if that is newer and could not be stored. It is
+// nil if there is none.
+func (t *Transport) latest(r *renewal, s *site, stored []byte) *token {
+	tok := new(token)
+	known := decodeEntry(stored, tok) && !t.isForeign(tok, s)
+	r.stored = tok.Access
+	if p := r.previous; p != nil && p.unsaved && p.replaces == tok.Access && p.site.issuer() == s.issuer() {
+		return p.token
+	}
+	if !known {
+		return nil
+	}
+	return tok
+}
+
 // isNewToken reports whether a stored token differs from the refused one and may be valid.
 func (t *Transport) isNewToken(r *renewal, tok *token) bool {
 	if r.previous != nil && r.previous.token.Access == tok.Access {
 		return false
 	}
 	return t.isUsable(tok) && !tok.isExpired(time.Now(), tok.lastMargin()) && covers(tok.Granted, r.demand.scopes)
-}
-
-// saveLink remembers the authorization server of the server's token.
-func (t *Transport) saveLink(ctx context.Context, s *site) error {
-	want := link{s.resource, s.issuer()}
-	var stored link
-	ok, err := load(ctx, t.opts.Store, t.linkKey(), &stored)
-	if err == nil && ok && stored == want {
-		return nil
-	}
-	return save(ctx, t.opts.Store, t.linkKey(), &want) // even if it could not be read
-}
-
-// Times before the end of a token. Within earlyRenewal of it the token is renewed while it is still
-// used; within lastUse it is not used, because it could expire on its way to the server.
-const (
-	earlyRenewal = time.Minute
-	lastUse      = 5 * time.Second
-	renewalPause = 10 * time.Second // the pause after a failed renewal, while the token is valid
-)
-
-// earlyMargin returns the time before a token's end to renew it: at most a fifth of its life.
-func (t *token) earlyMargin() time.Duration { return t.margin(earlyRenewal, 5) }
-
-// lastMargin returns the time before a token's end to stop using it: at most a tenth of its life.
-func (t *token) lastMargin() time.Duration { return t.margin(lastUse, 10) }
-
-// margin returns longest, but not more than a part of the token's life.
-func (t *token) margin(longest, part time.Duration) time.Duration {
-	if t.Issued.IsZero() || t.Expiry.IsZero() {
-		return longest
-	}
-	return min(longest, t.Expiry.Sub(t.Issued)/part)
-}
-
-// client returns our identity at a site: the configured client, or the one of a stored
-// registration; nil if there is none.
-func (t *Transport) client(ctx context.Context, s *site) (*Credentials, error) {
-	if c := t.flow.configuredClient(s); c != nil {
-		return c, nil
-	}
-	r, err := t.registrar.stored(ctx, s.issuer())
-	if err != nil || r == nil {
-		return nil, err
-	}
-	return r.credentials(s.issuer()), nil
 }
 
 // refresh gets a new token for the refresh token of old, nil if the refresh token is not valid.
@@ -259,4 +160,81 @@ func (t *Transport) refresh(ctx context.Context, s *site, old *token) (*token, e
 	tok.Requested = old.Requested
 	tok.Refresh = cmp.Or(tok.Refresh, old.Refresh) // servers need not rotate it
 	return tok, nil
+}
+
+// client returns our identity at a site: the configured client, or the one of a stored
+// registration; nil if there is none.
+func (t *Transport) client(ctx context.Context, s *site) (*Credentials, error) {
+	if c := t.flow.configuredClient(s); c != nil {
+		return c, nil
+	}
+	r, err := t.registrar.stored(ctx, s.issuer())
+	if err != nil || r == nil {
+		return nil, err
+	}
+	return r.credentials(s.issuer()), nil
+}
+
+// isForeign reports whether a stored token was issued to another client than the configured one.
+func (t *Transport) isForeign(tok *token, s *site) bool {
+	c := t.flow.configuredClient(s)
+	return c != nil && c.ID != tok.ClientID
+}
+
+// isUsable reports whether this transport can send a stored token.
+func (t *Transport) isUsable(tok *token) bool {
+	switch tok.Type {
+	case "Bearer":
+		return isSendable(tok.Access) && (t.dpop == nil || !t.opts.RequireDPoP)
+	case "DPoP":
+		return isSendable(tok.Access) && t.dpop.isBoundTo(tok)
+	}
+	return false
+}
+
+// restore returns the session of an earlier process, nil if this transport cannot use one.
+func (t *Transport) restore(ctx context.Context) (*session, error) {
+	l, err := t.storedLink(ctx)
+	if err != nil || l == nil {
+		return nil, err
+	}
+	if _, err := t.flow.choose([]string{l.Issuer}, l.Issuer); err != nil {
+		return nil, nil // another configuration stored it
+	}
+	s, tok := &site{resource: l.Resource, meta: &issuerMetadata{Issuer: l.Issuer}}, new(token)
+	ok, err := load(ctx, t.opts.Store, t.tokenKey(l.Resource, l.Issuer), tok)
+	if err != nil || !ok || !t.isUsable(tok) || t.isForeign(tok, s) {
+		return nil, err
+	}
+	return &session{site: s, token: tok}, nil
+}
+
+// storedLink returns the stored link to the server's authorization server, nil for none and for one
+// that cannot be this server's.
+func (t *Transport) storedLink(ctx context.Context) (*link, error) {
+	l := new(link)
+	ok, err := load(ctx, t.opts.Store, t.linkKey(), l)
+	if err != nil || !ok || !t.isResource(l.Resource) || l.Issuer == "" {
+		return nil, err
+	}
+	return l, nil
+}
+
+// saveLink remembers the authorization server of the server's token.
+func (t *Transport) saveLink(ctx context.Context, s *site) error {
+	want := link{s.resource, s.issuer()}
+	var stored link
+	ok, err := load(ctx, t.opts.Store, t.linkKey(), &stored)
+	if err == nil && ok && stored == want {
+		return nil
+	}
+	return save(ctx, t.opts.Store, t.linkKey(), &want) // even if it could not be read
+}
+
+func (t *Transport) linkKey() Key {
+	return Key{Account: t.opts.Account, Resource: canonical(t.server)}
+}
+
+func (t *Transport) tokenKey(resource, issuer string) Key {
+	return Key{Account: t.opts.Account, Resource: resource, Issuer: issuer}
 }

@@ -59,10 +59,11 @@ func (s *sessions) get() *session {
 func (s *sessions) join(r *renewal, start func() *flight) (*flight, *session, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	isNew := s.current != nil && isOther(s.current, r.previous)
 	switch {
 	case s.closed:
 		return nil, nil, errClosed
-	case s.current != nil && isOther(s.current, r.previous) && (!r.stepUp || covers(s.current.token.Granted, r.demand.scopes)):
+	case isNew && (!r.stepUp || covers(s.current.token.Granted, r.demand.scopes)):
 		return nil, s.current, nil
 	}
 	if s.flight == nil {

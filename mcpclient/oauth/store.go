@@ -119,6 +119,28 @@ func (t *token) isExpired(now time.Time, margin time.Duration) bool {
 	return !t.Expiry.IsZero() && !now.Add(margin).Before(t.Expiry)
 }
 
+// Times before the end of a token. Within earlyRenewal of it the token is renewed while it is still
+// used; within lastUse it is not used, because it could expire on its way to the server.
+const (
+	earlyRenewal = time.Minute
+	lastUse      = 5 * time.Second
+	renewalPause = 10 * time.Second // the pause after a failed renewal, while the token is valid
+)
+
+// earlyMargin returns the time before a token's end to renew it: at most a fifth of its life.
+func (t *token) earlyMargin() time.Duration { return t.margin(earlyRenewal, 5) }
+
+// lastMargin returns the time before a token's end to stop using it: at most a tenth of its life.
+func (t *token) lastMargin() time.Duration { return t.margin(lastUse, 10) }
+
+// margin returns longest, but not more than a part of the token's life.
+func (t *token) margin(longest, part time.Duration) time.Duration {
+	if t.Issued.IsZero() || t.Expiry.IsZero() {
+		return longest
+	}
+	return min(longest, t.Expiry.Sub(t.Issued)/part)
+}
+
 // link is the entry from a server to its authorization server.
 type link struct {
 	Resource string `json:"resource"`
