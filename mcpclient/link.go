@@ -15,8 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// link is one dialed connection, with the calls that wait on it and the requests of the server that
-// are being answered.
+// link is one dialed connection, with the calls that wait on it and the requests of the server that are being answered.
 type link struct {
 	number    int64 // counts the connections of a client from 1
 	conn      transport.Conn
@@ -131,8 +130,7 @@ func endReason(err error) error {
 	return err
 }
 
-// onEnd records that the connection ended by itself, because of err, and fails its calls. The first
-// error counts.
+// onEnd records that the connection ended by itself, because of err, and fails its calls. The first error counts.
 func (l *link) onEnd(err error) {
 	err = endReason(err)
 	l.mu.Lock()
@@ -162,8 +160,7 @@ func (l *link) endErr() error {
 	return closedError(l.err)
 }
 
-// endCalls fails the calls that wait on the connection, and every later one. Messages to the
-// server are still sent.
+// endCalls fails the calls that wait on the connection, and every later one. Messages to the server are still sent.
 func (l *link) endCalls() {
 	l.calls.Close(ErrClosed)
 	if l.exchange != nil {

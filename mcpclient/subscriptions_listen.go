@@ -57,9 +57,8 @@ func (l *subscriptions) listenUntilClosed(s *Subscription, o *callOptions) {
 	s.end(err)
 }
 
-// listenAgain opens the stream of a subscription, and opens it again when it breaks, after a lost
-// connection on the next one, but not before the server has acknowledged the subscription. It
-// returns why it gave up.
+// listenAgain opens the stream of a subscription, and opens it again when it breaks, after a lost connection on the next one,
+// but not before the server has acknowledged the subscription. It returns why it gave up.
 func (l *subscriptions) listenAgain(s *Subscription, o *callOptions) error {
 	const method = "subscriptions/listen"
 	asked := &request{method: method} // records which refusals were handled

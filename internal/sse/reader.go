@@ -74,10 +74,9 @@ func (r *Reader) AtEnd() bool { return r.lines.err == io.EOF }
 // stay valid. A reader may also be left to the garbage collector.
 func (r *Reader) Release() { r.lines.release() }
 
-// Rest returns the data of an event that lacks only its blank line or the end of its last line, nil
-// for none. Call it after Next has returned io.ErrUnexpectedEOF at the end of the stream. The
-// standard drops such an event, but some servers send only such events; the content has to show
-// that it is whole.
+// Rest returns the data of an event that lacks only its blank line or the end of its last line, nil for none. Call it after
+// Next has returned io.ErrUnexpectedEOF at the end of the stream. The standard drops such an event, but some servers send
+// only such events; the content has to show that it is whole.
 func (r *Reader) Rest() []byte { return r.rest }
 
 // finish returns the last result of Next. The stream may have broken off within an event or a line.
@@ -112,9 +111,8 @@ func (ev *Event) setType() {
 	}
 }
 
-// field adds a line that is not blank to the event. If owned is set, the line's memory may be kept.
-// known is false for a comment and a field that the standard does not have. fits is false for data
-// over the bound.
+// field adds a line that is not blank to the event. If owned is set, the line's memory may be kept. known is false for a
+// comment and a field that the standard does not have. fits is false for data over the bound.
 func (r *Reader) field(ev *Event, line []byte, owned bool) (known, fits bool) {
 	name, value, _ := bytes.Cut(line, []byte(":"))
 	value = bytes.TrimPrefix(value, []byte(" "))

@@ -1,5 +1,4 @@
-// Package sse reads Server-Sent Events, the event streams of the WHATWG HTML standard, as a client
-// receives them.
+// Package sse reads Server-Sent Events, the event streams of the WHATWG HTML standard, as a client receives them.
 package sse
 
 import (
@@ -45,8 +44,7 @@ func (ev *Event) useful() bool {
 	return ev.Data != nil || ev.HasID || ev.HasRetry
 }
 
-// parseRetry reads the value of a retry field. ok is false if it is not ASCII digits; the standard
-// then ignores the field.
+// parseRetry reads the value of a retry field. ok is false if it is not ASCII digits; the standard then ignores the field.
 func parseRetry(value []byte) (retry time.Duration, ok bool) {
 	if len(value) == 0 {
 		return 0, false

@@ -15,7 +15,7 @@ type keySet struct {
 	known       []string          // those that this package uses, sorted
 	aliases     map[string]string // other programs' names for known keys
 	foreign     []string          // keys of other programs that change nothing here
-	unsupported map[string]string // keys of other programs without which something else is meant, with advice
+	unsupported map[string]string // keys of other programs that change what an entry means, with advice
 }
 
 // serverKeys are the keys of a server. Foreign ones do not change the connection, and grant nothing

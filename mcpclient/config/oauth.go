@@ -17,8 +17,7 @@ type OAuth struct {
 	CallbackPort int      // the port of the redirect URI on this machine; 0: any
 }
 
-// oauthKeys are the keys of an oauth object. Without the unsupported ones the sign-in would be another
-// one than the file means.
+// oauthKeys are the keys of an oauth object. To ignore an unsupported one would change the sign-in.
 var oauthKeys = keySet{
 	known: []string{"callbackPort", "clientId", "clientSecret", "enabled", "scopes"},
 	aliases: map[string]string{ // Cursor's names, and those of OAuth's requests
@@ -64,7 +63,8 @@ func (s *settings) oauth(t transport.Transport) *OAuth {
 	if o.ClientSecret != "" && o.ClientID == "" {
 		s.noteMistake(m.line, key, "has a client secret and no client id")
 	}
-	if h, remote := t.(*mcpclient.HTTP); remote && h.Header.Get("Authorization") != "" && s.isKnown(h.Header.Get("Authorization")) {
+	h, remote := t.(*mcpclient.HTTP)
+	if remote && h.Header.Get("Authorization") != "" && s.isKnown(h.Header.Get("Authorization")) {
 		s.noteMistake(m.line, key, "does not go with the header Authorization: a request has one of them")
 	}
 	if !s.d.opts.AllowSignIn && len(m.value.members) > 0 {

@@ -11,8 +11,8 @@ import (
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 )
 
-// formSchema is a JSON object whose keywords are read one by one, by their exact names. It keeps
-// its members in the order of the text, and its first fault, for a reader that looks at the end.
+// formSchema is a JSON object whose keywords are read one by one, by their exact names. It keeps its members in the order of the
+// text, and the first fault in err, which is checked after all keywords were read.
 type formSchema struct {
 	names  []string
 	values map[string]json.RawMessage

@@ -72,7 +72,8 @@ func (b *Bearer) ChangeUser(token string) error { return b.change(token, 1) }
 // a token is refused, and the token stays unchanged.
 func (b *Bearer) Renew(token string) error { return b.change(token, 0) }
 
-func (b *Bearer) change(token string, users int) error {
+// change sets the token, and counts new users.
+func (b *Bearer) change(token string, newUsers int) error {
 	if err := redact.CheckToken(token); err != nil {
 		return err
 	}
@@ -80,7 +81,7 @@ func (b *Bearer) change(token string, users int) error {
 	defer b.mu.Unlock()
 	if token != b.token {
 		b.token = token
-		b.users += users
+		b.users += newUsers
 	}
 	return nil
 }

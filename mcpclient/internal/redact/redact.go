@@ -67,7 +67,7 @@ func Of(u *url.URL, header http.Header) *Secrets {
 	return &Secrets{fixed: requestSecrets(u, header)}
 }
 
-// Add adds a token that is about to be used, or an id. Beyond the bound the least recently used is forgotten.
+// Add adds a token that is about to be used, or the id of a session. Beyond maxTokens the least recently added is forgotten.
 func (s *Secrets) Add(token string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

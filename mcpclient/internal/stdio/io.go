@@ -83,8 +83,8 @@ func closeEndsRead(r io.Reader) bool {
 	return false
 }
 
-// closeIfCloser closes v, and gives its Close a moment to return, unless it returns at once. It is not an error if v cannot be
-// closed, or is closed already, as a reader is that is also the writer.
+// closeIfCloser closes v. It waits only a moment for a Close that blocks. It is not an error if v cannot be closed, or is closed
+// already, as a reader is that is also the writer.
 func closeIfCloser(v any) error {
 	var err error
 	switch c := v.(type) {

@@ -19,9 +19,8 @@ const (
 
 var byteOrderMark = []byte("\uFEFF")
 
-// lineReader finds the messages among the lines of a reader. A line that begins like a JSON object
-// or array is a message; the caller finds out whether it is JSON. Other lines are skipped, except for
-// a response in them.
+// lineReader finds the messages among the lines of a reader. A line that begins like a JSON object or array is a message; the
+// caller finds out whether it is JSON. Other lines are skipped, except for a response in them.
 type lineReader struct {
 	src     io.Reader
 	max     int          // bound of a line in bytes

@@ -36,7 +36,7 @@ type carrier interface {
 	cause(op string, err error) error // explains an error of reading or writing
 	closeRead()                       // makes a Read that blocks return
 	close() error                     // ends it, and makes a Write return
-	Kill()                            // implements Killer: close takes no time
+	Kill()                            // implements [wire.Killer]: makes close return soon
 	stderr() string                   // an excerpt of its standard error
 	name() string                     // names the server in errors; "" if it has no name
 }

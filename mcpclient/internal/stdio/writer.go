@@ -18,9 +18,8 @@ const (
 	maxSpare  = 16 << 10 // a buffer for writing that is larger is not kept
 )
 
-// writer is the write queue of a connection. It writes messages one after the other
-// to dst, which may block, on a goroutine that exists while there is something to
-// write. Messages that come meanwhile go out in one Write.
+// writer is the write queue of a connection. It writes messages one after the other to dst, which may block, on a goroutine
+// that exists while there is something to write. Messages that come meanwhile go out in one Write.
 type writer struct {
 	dst     io.Writer
 	onError func(error) // called when dst failed; it calls refuse

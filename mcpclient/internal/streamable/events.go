@@ -48,9 +48,8 @@ var errLost = errors.New("answer to the request did not come")
 
 var errNoStream = errors.New("response is not an event stream")
 
-// exchange reads the response to a request until deliver is satisfied; x drains the rest. A legacy
-// stream that ends before that, but after an event with an id, is resumed where it ended. The error
-// begins with how the last connection ended.
+// exchange reads the response to a request until deliver is satisfied; x drains the rest. A legacy stream that ends before
+// that, but after an event with an id, is resumed where it ended. The error begins with how the last connection ended.
 func (s *eventStream) exchange(x *exchange, body io.ReadCloser, deliver func([]byte) bool) error {
 	s.connections, s.failures, s.openedAt, s.polling = 1, 1, time.Now(), true
 	for {
@@ -88,8 +87,7 @@ func (s *eventStream) isResumable(err error) bool {
 	return s.lastID != "" && !isModern(s.header) && !errors.Is(err, transport.ErrMessageTooLarge)
 }
 
-// readAnswer reads one connection until deliver is satisfied. Otherwise the error says how
-// the connection ended.
+// readAnswer reads one connection until deliver is satisfied. Otherwise the error says how the connection ended.
 func (s *eventStream) readAnswer(x *exchange, body io.ReadCloser, deliver func([]byte) bool) error {
 	r := sse.NewReader(body, s.conn.max)
 	defer r.Release()
@@ -112,9 +110,8 @@ func (s *eventStream) readAnswer(x *exchange, body io.ReadCloser, deliver func([
 	return &transport.BrokenError{Err: fmt.Errorf("%w: %w", errLost, err), ResponseBegun: true}
 }
 
-// readEvents gives the messages of one connection to deliver until it is satisfied or the
-// connection ends. It records the last id and the retry time for the next connection. The error is
-// nil at a regular end.
+// readEvents gives the messages of one connection to deliver until it is satisfied or the connection ends. It records the
+// last id and the retry time for the next connection. The error is nil at a regular end.
 func (s *eventStream) readEvents(r *sse.Reader, deliver func([]byte) bool) (satisfied bool, err error) {
 	for {
 		event, err := r.Next()
@@ -141,8 +138,7 @@ func (s *eventStream) readEvents(r *sse.Reader, deliver func([]byte) bool) (sati
 	}
 }
 
-// isResponse reports whether data is a complete response. Some servers end the stream without the
-// blank line after it.
+// isResponse reports whether data is a complete response. Some servers end the stream without the blank line after it.
 func isResponse(data []byte) bool {
 	m, err := jsonrpc.Parse(data)
 	return data != nil && err == nil && m.IsResponse()
@@ -217,8 +213,7 @@ func (s *eventStream) hasOtherToken(ctx context.Context) bool {
 	return err == nil && t != *s.refused && (s.session == nil || t.Owner == s.refused.Owner)
 }
 
-// RetryAfter returns the Retry-After of a temporary refusal of a stream, with the bound of a
-// stream's retry time.
+// RetryAfter returns the Retry-After of a temporary refusal of a stream, with the bound of a stream's retry time.
 func RetryAfter(err error) time.Duration {
 	status, ok := errors.AsType[*transport.HTTPError](err)
 	if !ok {

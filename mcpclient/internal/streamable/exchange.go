@@ -9,9 +9,8 @@ import (
 	"time"
 )
 
-// exchange is one HTTP request with its response, and their context. The context has
-// the values of the caller's. It ends with that and with the connection, unless the end
-// of the response is being drained.
+// exchange is one HTTP request with its response, and their context. The context has the values of the caller's. It ends with
+// that and with the connection, unless the end of the response is being drained.
 type exchange struct {
 	context.Context
 	cancel context.CancelFunc
@@ -115,9 +114,8 @@ const (
 	drainGrace  = 10 * time.Millisecond  // bounds the drain after close
 )
 
-// drainBody reads the rest of a response that is not needed any more, so that its connection can be
-// reused, and then ends the exchange. It gives up if the server keeps the response open or sends
-// more.
+// drainBody reads the rest of a response that is not needed any more, so that its connection can be reused, and then ends the
+// exchange. It gives up if the server keeps the response open or sends more.
 func (x *exchange) drainBody(body io.ReadCloser) {
 	switch {
 	case body == http.NoBody:

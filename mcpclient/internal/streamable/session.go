@@ -132,6 +132,7 @@ func (c *conn) Session() wire.Session {
 	return nil
 }
 
+// retiring has the goroutines that end replaced sessions.
 type retiring struct {
 	mu     sync.Mutex
 	group  group

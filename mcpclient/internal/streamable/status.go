@@ -118,7 +118,7 @@ func (e *statusError) Error() string {
 
 // SuggestsOlderServer reports whether a server of 2024-11-05, which has no Streamable HTTP, may have answered initialize with
 // err: "If it fails with [...] 400 Bad Request, 404 Not Found or 405 Method Not Allowed: Issue a GET request to the server
-// URL". A JSON-RPC error that only modern servers send is no [*transport.HTTPError].
+// URL". A JSON-RPC error that only modern servers send is not a [*transport.HTTPError].
 func SuggestsOlderServer(err error) bool {
 	status, ok := errors.AsType[*transport.HTTPError](err)
 	return ok && slices.Contains([]int{http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed}, status.Status)

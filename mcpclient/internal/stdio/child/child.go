@@ -40,7 +40,7 @@ type Spec struct {
 
 	// Stderr gets the standard error of the process, from one goroutine. If the writer blocks for a
 	// second, the output beyond a queue of at most 16 KiB is dropped, and a line tells how much.
-	// After an error the writer is not called again. Neither delays the process further.
+	// After an error the writer is not called again. The process waits for neither.
 	Stderr io.Writer
 
 	// StopTimeout is the wait at each step of [Process.Stop]. Default 2 s.
@@ -146,17 +146,15 @@ func (p *Process) Pid() int { return p.process.Pid }
 // does not read; Close ends that. What was written can still be read.
 func (p *Process) Stdin() io.WriteCloser { return p.stdin }
 
-// Stdout returns the standard output of the process. It ends with io.EOF when
-// every holder has closed it, at the latest 200 ms after the exit of the
-// process; bytes in the pipe by then can still be read.
+// Stdout returns the standard output of the process. It ends with io.EOF when every holder has closed it, at the latest 200
+// ms after the exit of the process; bytes in the pipe by then can still be read.
 func (p *Process) Stdout() io.Reader { return &p.stdout }
 
 // Done is closed when [Process.Status] is set, because the process has exited,
 // and its standard error has been read to the end.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Status describes the end of the process: "exit status 3" or "signal: killed".
-// It is empty before [Process.Done] is closed.
+// Status describes the end of the process: "exit status 3" or "signal: killed". It is empty before [Process.Done] is closed.
 func (p *Process) Status() string {
 	select {
 	case <-p.done:
@@ -166,16 +164,14 @@ func (p *Process) Status() string {
 	}
 }
 
-// StderrExcerpt returns the last lines of the standard error, at most 2 KiB,
-// without control characters. If the process has just written more, it is the
-// first and the last KiB, with a line of "…" between.
+// StderrExcerpt returns the last lines of the standard error, at most 2 KiB, without control characters. If the process has
+// just written more, it is the first and the last KiB, with a line of "…" between.
 func (p *Process) StderrExcerpt() string { return p.excerpt.String() }
 
-// Stop ends the process and everything in its group: it closes the standard input, waits for
-// StopTimeout, sends SIGTERM, waits again, sends SIGKILL, and reaps. After 10 ms the output is
-// discarded, so that a process with much output can end. A descendant that outlives the process
-// gets 200 ms and then the same signals. On Windows there is no SIGTERM: the second step terminates
-// the job that all descendants belong to.
+// Stop ends the process and everything in its group: it closes the standard input, waits for StopTimeout, sends SIGTERM,
+// waits again, sends SIGKILL, and reaps. After 10 ms the output is discarded, so that a process with much output can end. A
+// descendant that outlives the process gets 200 ms and then the same signals. On Windows there is no SIGTERM: the second step
+// terminates the job that all descendants belong to.
 //
 // [Process.Kill] goes straight to SIGKILL. Stop returns when all processes have ended, at the
 // latest 5 s after SIGKILL. All calls return the same: nil, or an error if the process or a

@@ -13,10 +13,9 @@ import (
 	"syscall"
 )
 
-// group is a process group. The system does not reuse its number while it has a member, so that
-// signals reach only descendants of its head. If this process is killed, the child sees the end of
-// its standard input. Linux's Pdeathsig does not help: it follows the thread that started the
-// process, and Go's threads end at any time.
+// group is a process group. The system does not reuse its number while it has a member, so that signals reach only
+// descendants of its head. If this process is killed, the child sees the end of its standard input. Linux's Pdeathsig does
+// not help: it follows the thread that started the process, and Go's threads end at any time.
 type group struct {
 	id int
 }
@@ -41,9 +40,8 @@ func (g *group) alive() bool {
 	return false
 }
 
-// runs reports whether the group has running members. A zombie has ended: it
-// waits for its parent to ask for its status, and some parents never do. If the
-// system does not tell, every member counts as running.
+// runs reports whether the group has running members. A zombie has ended: it waits for its parent to ask for its status, and
+// some parents never do. If the system does not tell, every member counts as running.
 func (g *group) runs() bool {
 	if !g.alive() {
 		return false

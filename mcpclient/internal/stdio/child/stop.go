@@ -32,8 +32,7 @@ func (p *Process) terminate() {
 	}
 }
 
-// awaitEnd waits for the end of a killed process, then of the rest of its group, together for at
-// most killTimeout.
+// awaitEnd waits for the end of a killed process, then of the rest of its group, together for at most killTimeout.
 func awaitEnd(exited <-chan struct{}, runs func() bool) error {
 	timer := time.NewTimer(killTimeout)
 	defer timer.Stop()
