@@ -1,5 +1,4 @@
-// Package hosting has what commands for several people share: the user of a call, the model,
-// and the servers of a file.
+// Package hosting has what commands for several people share: the user of a call, the model, and the servers of a file.
 package hosting
 
 import (
@@ -173,9 +172,8 @@ type Model struct {
 	Close        func() error // ends the demo model
 }
 
-// OpenModel opens the model, or the demo model if none is named. Temporary failures are
-// retried. strict refuses the demo model if some settings of a model are present, because
-// whoever made them may not read the log.
+// OpenModel opens the model, or the demo model if none is named. Temporary failures are retried. strict refuses the
+// demo model if some settings of a model are present, because whoever made them may not read the log.
 func OpenModel(ctx context.Context, f *models.Flags, strict bool, logger *slog.Logger) (_ *Model, err error) {
 	m := &Model{Model: f.Model, Close: func() error { return nil }}
 	switch {
@@ -205,6 +203,5 @@ func OpenModel(ctx context.Context, f *models.Flags, strict bool, logger *slog.L
 	return m, nil
 }
 
-// retries is more than a person at a terminal would wait for: 4 retries take 4 to 8 s, in which
-// a gateway can restart.
+// retries is more than a person at a terminal would wait for: 4 retries take 4 to 8 s, in which a gateway can restart.
 const retries = 4

@@ -26,9 +26,9 @@ func Every(ctx context.Context, interval time.Duration, do func()) {
 	}
 }
 
-// startLoop calls do at intervals, as Every does, on a goroutine of its own, until stop is called.
+// StartLoop calls do at intervals, as Every does, on a goroutine of its own, until stop is called.
 // stop ends the context of do, and waits for it.
-func startLoop(interval time.Duration, do func(context.Context)) (stop func()) {
+func StartLoop(interval time.Duration, do func(context.Context)) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var work sync.WaitGroup
 	work.Go(func() { Every(ctx, interval, func() { do(ctx) }) })
@@ -45,7 +45,7 @@ const checkInterval = 15 * time.Second
 // false: the person has signed out, or the token was revoked. end ends it, and waits for signedIn.
 func WhileSignedIn(parent context.Context, signedIn func() bool) (ctx context.Context, end func()) {
 	ctx, cancel := context.WithCancel(parent)
-	stop := startLoop(checkInterval, func(context.Context) {
+	stop := StartLoop(checkInterval, func(context.Context) {
 		if !signedIn() {
 			cancel()
 		}
@@ -61,7 +61,7 @@ func tidyInterval(kept time.Duration) time.Duration {
 
 // Tidy deletes runs that ended longer ago than kept, until stop is called. It logs what it could not delete.
 func Tidy(store record.Store, kept time.Duration, logger *slog.Logger) (stop func()) {
-	return startLoop(tidyInterval(kept), func(ctx context.Context) {
+	return StartLoop(tidyInterval(kept), func(ctx context.Context) {
 		n, err := record.DeleteEnded(ctx, store, record.Query{AllTenants: true, ChangedBefore: time.Now().Add(-kept)})
 		if err != nil && ctx.Err() == nil {
 			logger.Warn("runs that are over cannot be deleted", "error", err)
@@ -93,11 +93,10 @@ type Watch struct {
 // it logs that and calls changed, possibly concurrently.
 func NewWatch(servers func() []adapter.ServerStatus, logger *slog.Logger, changed func()) (w *Watch, stop func()) {
 	w = &Watch{servers: servers, logger: logger, changed: changed, down: map[string]bool{}}
-	return w, startLoop(watchInterval, w.pingAll)
+	return w, StartLoop(watchInterval, w.pingAll)
 }
 
-// IsDown reports whether a server did not answer the last ping. It is false for a server that was
-// not pinged.
+// IsDown reports whether a server did not answer the last ping. It is false for a server that was not pinged.
 func (w *Watch) IsDown(server string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -62,8 +62,8 @@ type parts struct {
 	prices    *price.Table
 	decisions *rules.Rules
 	changes   *changes
+	personal  *access.Access // the servers to which each user signs in
 	servers   *servers
-	personal  *access.Access
 }
 
 // assemble creates the parts of the program. The caller closes the app.
@@ -116,10 +116,10 @@ func (a *app) open(ctx context.Context, o *options, address net.Addr) (p *parts,
 	if a.views, err = a.sandbox(o, address); err != nil {
 		return nil, err
 	}
-	if p.servers, err = a.connect(ctx, o, tools, p.changes.ofServers); err != nil {
+	if p.personal, err = a.personal(o, address, tools, p.changes); err != nil {
 		return nil, err
 	}
-	p.personal, err = a.personal(o, address, tools, p)
+	p.servers, err = a.connect(ctx, o, tools, p)
 	return p, err
 }
 
@@ -195,8 +195,8 @@ func (c *changes) ofServers() {
 	}
 }
 
-// ofAccess tells the windows of a user about a server that asks for a sign-in. After a sign-in the
-// calls that wait for it continue.
+// ofAccess tells the windows of a user that the user has signed in to a server or out, or could not sign in. After a
+// sign-in, the calls that wait for it continue.
 func (c *changes) ofAccess(ctx context.Context, user, server string, signedIn bool) {
 	c.ofUser(user)
 	s := c.service.Load()
@@ -224,19 +224,18 @@ func (a *app) signIn(ctx context.Context, o *options, db *sql.DB) (site.SignIn, 
 	return signin.New(ctx, db, users, o.isSecure())
 }
 
-// personal returns the servers to which each user signs in. Tokens are in files beside the
-// database that only the program's own user may read.
-func (a *app) personal(o *options, address net.Addr, tools *adapter.Options, p *parts) (*access.Access, error) {
+// personal returns the place of the servers to which each user signs in, still without servers. Tokens are in files
+// beside the database that only the program's own user may read.
+func (a *app) personal(o *options, address net.Addr, tools *adapter.Options, c *changes) (*access.Access, error) {
 	store, err := oauth.NewFileStore(filepath.Join(filepath.Dir(o.store), "tokens"))
 	if err != nil {
 		return nil, err
 	}
 	personal := access.New(access.Options{
-		Servers:  p.servers.personal,
 		Store:    store,
 		Tools:    tools,
 		Logger:   o.logger,
-		Changed:  p.changes.ofAccess,
+		Changed:  c.ofAccess,
 		Callback: o.base(address) + site.CallbackPath,
 	})
 	a.onClose(personal.Close)

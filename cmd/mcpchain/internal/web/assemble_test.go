@@ -275,16 +275,20 @@ func TestSilentServer(t *testing.T) {
 	check.That(t, len(got.Servers) == 0 && len(got.Troubles) == 1 && got.Troubles[0].Text == "does not answer; it is tried again", "got %+v", got)
 }
 
-// TestServerThatEnds shows how the servers stand, and tells windows when one of them has ended or is there again.
-func TestServerThatEnds(t *testing.T) {
-	address := testenv.FreeAddress(t)
-	h, _ := trial(t, "-config", inFile(t, "mcp.json", `{"mcpServers": {"late": {"url": "http://`+address+`"}}}`))
+// TestLateServers has two servers down at the start. One of them then requires a sign-in, and becomes personal.
+func TestLateServers(t *testing.T) {
+	late, locked := testenv.FreeAddress(t), testenv.FreeAddress(t)
+	h, _ := trial(t, "-config", inFile(t, "mcp.json", fmt.Sprintf(`{"mcpServers": {"late": {"url": "http://%s"}, "locked": {"url": "http://%s"}}}`, late, locked)))
 	ada := as(t, h, `{"name":"Ada"}`)
 	s := sharedBy(t, h, ada)
-	check.That(t, len(s.Servers) == 0 && len(s.Troubles) == 1 && strings.Contains(s.Troubles[0].Text, "it is tried again"), "got %+v, want the server that is not there", s)
-	served(t, check.Value(net.Listen("tcp", address))(t))
+	check.That(t, len(s.Servers) == 0 && len(s.Troubles) == 2 && strings.Contains(s.Troubles[0].Text, "it is tried again"), "got %+v, want the servers that are not there", s)
+	served(t, check.Value(net.Listen("tcp", late))(t))
+	refusing := http.Server{Addr: locked, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) })}
+	defer refusing.Close()
+	go refusing.ListenAndServe()
 	for s = sharedBy(t, h, ada); len(s.Servers) != 1 || len(s.Troubles) != 0; s = sharedBy(t, h, ada) {
 		check.Require(t, t.Context().Err() == nil, "got %+v, want the server", s)
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(100 * time.Millisecond)
 	}
+	check.Equal(t, "a sign-in without an authorization server", request(h, "POST", "/api/servers/locked/sign-in", "{}", ada).Code, http.StatusBadGateway)
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
@@ -21,21 +22,24 @@ import (
 // servers are the servers of the program.
 type servers struct {
 	tools    *adapter.Toolset       // the servers that all users share
-	watch    *hosting.Watch         // of these
-	personal []*config.Server       // to which each user signs in
+	watch    *hosting.Watch         // knows which shared servers do not answer
+	personal *access.Access         // the servers to which each user signs in
 	refused  []adapter.ServerStatus // left out, because of a mistake in the file
 }
 
-// connect connects to the shared servers, and finds those that require a sign-in. It calls changed
-// when a shared server has changed. Servers are not trusted: each call is approved by a person.
-func (a *app) connect(ctx context.Context, o *options, opts *adapter.Options, changed func()) (*servers, error) {
+// signInInterval is the wait between searches for shared servers that require a sign-in.
+const signInInterval = 5 * time.Second
+
+// connect connects to the shared servers, and makes those that require a sign-in personal: also later, because a server
+// that is down does not say what it requires. Servers of a file are not trusted: each call is approved by a person.
+func (a *app) connect(ctx context.Context, o *options, opts *adapter.Options, p *parts) (*servers, error) {
 	entries, err := hosting.ReadEntries(ctx, o.config, &o.Hosting, true)
 	if err != nil {
 		return nil, err
 	}
 	a.onClose(entries.Close)
 	shared := *opts
-	shared.Policy.Start, shared.OnChange = adapter.StartAvailable, func(adapter.Event) { changed() }
+	shared.Policy.Start, shared.OnChange = adapter.StartAvailable, func(adapter.Event) { p.changes.ofServers() }
 	if len(entries.File) == 0 { // otherwise wait for all servers, to find out which require a sign-in
 		shared.OpenWait = hosting.Patience
 	}
@@ -50,27 +54,36 @@ func (a *app) connect(ctx context.Context, o *options, opts *adapter.Options, ch
 		return nil, err
 	}
 	a.onClose(tools.Close)
-	s := &servers{tools: tools, refused: entries.Wrong}
-	for _, entry := range entries.File {
-		wants := slices.ContainsFunc(tools.Servers(), func(t adapter.ServerStatus) bool {
-			return t.Name == entry.Name && wantsSignIn(t.Err)
-		})
-		if wants {
-			if err := tools.Remove(entry.Name); err != nil {
-				return nil, err
-			}
+	s := &servers{tools: tools, personal: p.personal, refused: entries.Wrong}
+	others := s.movePersonal(entries.File)
+	stopMoving := hosting.StartLoop(signInInterval, func(context.Context) {
+		before := len(others)
+		if others = s.movePersonal(others); len(others) < before {
+			p.changes.ofServers()
 		}
-		if wants || entry.OAuth != nil {
-			s.personal = append(s.personal, entry)
-		}
-	}
-	var stop func()
-	s.watch, stop = hosting.NewWatch(tools.Servers, o.logger, changed)
-	a.onClose(func() error { stop(); return nil })
+	})
+	var stopWatch func()
+	s.watch, stopWatch = hosting.NewWatch(tools.Servers, o.logger, p.changes.ofServers)
+	a.onClose(func() error { stopMoving(); stopWatch(); return nil })
 	if o.config != "" {
 		_ = hosting.Report(o.logger, o.config, tools.Servers(), entries.Wrong) // the page works without servers
 	}
 	return s, nil
+}
+
+// movePersonal makes those of the servers personal that require a sign-in, and returns the others.
+func (s *servers) movePersonal(entries []*config.Server) (others []*config.Server) {
+	for _, entry := range entries {
+		refused := slices.ContainsFunc(s.tools.Servers(), func(t adapter.ServerStatus) bool {
+			return t.Name == entry.Name && wantsSignIn(t.Err)
+		})
+		if entry.OAuth != nil || refused && s.tools.Remove(entry.Name) == nil {
+			s.personal.Add(entry)
+		} else {
+			others = append(others, entry)
+		}
+	}
+	return others
 }
 
 // shared is what windows show about the model and the shared servers.

@@ -28,7 +28,6 @@ const idleAfter = time.Hour
 
 // Options configure an Access. Store, Callback and Changed must be set.
 type Options struct {
-	Servers  []*config.Server // HTTP servers; their transports are copied
 	Store    oauth.Store      // keeps tokens by user
 	Callback string           // URL of the route to which authorization servers redirect
 	Tools    *adapter.Options // for each connection
@@ -74,11 +73,12 @@ type Access struct {
 	work sync.WaitGroup
 
 	mu      sync.Mutex           // guards the following fields
+	servers []*config.Server     // only grows
 	grants  map[[2]string]*grant // by user and server
 	waiting map[string]*attempt  // by the parameter state of the expected answer
 }
 
-// New returns an Access. The caller closes it.
+// New returns an Access without servers. The caller closes it.
 func New(o Options) *Access {
 	o.Logger = cmp.Or(o.Logger, slog.Default())
 	a := &Access{opts: o, noTools: adapter.Merge(), grants: map[[2]string]*grant{}, waiting: map[string]*attempt{}}
@@ -87,6 +87,20 @@ func New(o Options) *Access {
 		hosting.Every(a.ctx, idleAfter/4, a.endIdle)
 	})
 	return a
+}
+
+// Add adds a server over HTTP, whose transport it copies.
+func (a *Access) Add(s *config.Server) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.servers = append(a.servers, s)
+}
+
+// list returns the servers.
+func (a *Access) list() []*config.Server {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.servers
 }
 
 // endIdle ends the grants that have been unused for idleAfter, except for calls and sign-ins in progress.
@@ -125,7 +139,7 @@ func (a *Access) Close() error {
 
 // Sources returns a source of tools for each server. It has tools while the user is connected to the server.
 func (a *Access) Sources(user string) (out []adapter.Source) {
-	for _, s := range a.opts.Servers {
+	for _, s := range a.list() {
 		out = append(out, &source{a, user, s.Name})
 	}
 	return out
@@ -151,7 +165,7 @@ func (s *source) Catalog(p profile.Profile) *adapter.Catalog {
 // token of an earlier sign-in, if there is one. [Access.Status] then has the states.
 func (a *Access) Connect(ctx context.Context, user string) {
 	var all sync.WaitGroup
-	for _, s := range a.opts.Servers {
+	for _, s := range a.list() {
 		if g, err := a.grant(user, s.Name); err == nil && g.isDue() {
 			all.Go(func() { g.connect(ctx) })
 		}
@@ -162,7 +176,7 @@ func (a *Access) Connect(ctx context.Context, user string) {
 // Status returns the user's state at each server.
 func (a *Access) Status(user string) []Status {
 	out := []Status{}
-	for _, s := range a.opts.Servers {
+	for _, s := range a.list() {
 		g, err := a.grant(user, s.Name)
 		if err != nil {
 			out = append(out, Status{Name: s.Name, State: Failing, Error: err.Error()})
@@ -246,7 +260,7 @@ func (a *Access) grant(user, server string) (*grant, error) {
 	if len(a.grants) >= maxGrants {
 		return nil, ErrFull
 	}
-	for _, s := range a.opts.Servers {
+	for _, s := range a.servers {
 		if s.Name != server {
 			continue
 		}

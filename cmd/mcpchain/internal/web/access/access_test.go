@@ -30,9 +30,9 @@ import (
 func accessTo(t *testing.T, name, url string) *Access {
 	t.Helper()
 	a := New(Options{
-		Servers: []*config.Server{{Name: name, Transport: &mcpclient.HTTP{URL: url}}}, Store: oauth.NewMemoryStore(),
-		Callback: "http://127.0.0.1:1/servers/callback", Changed: func(context.Context, string, string, bool) {},
+		Store: oauth.NewMemoryStore(), Callback: "http://127.0.0.1:1/servers/callback", Changed: func(context.Context, string, string, bool) {},
 	})
+	a.Add(&config.Server{Name: name, Transport: &mcpclient.HTTP{URL: url}})
 	t.Cleanup(func() { check.NoError(t, a.Close()) })
 	return a
 }
@@ -122,7 +122,7 @@ func TestConnectAgain(t *testing.T) {
 	}))
 	defer server.Close()
 	defer a.Close() // first
-	a.opts.Servers = append(a.opts.Servers, &config.Server{Name: "shop", Transport: &mcpclient.HTTP{URL: server.URL}})
+	a.Add(&config.Server{Name: "shop", Transport: &mcpclient.HTTP{URL: server.URL}})
 	var connecting sync.WaitGroup
 	connecting.Go(func() { a.Connect(t.Context(), "Ada") })
 	<-asked

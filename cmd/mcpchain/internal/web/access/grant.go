@@ -129,8 +129,7 @@ func (g *grant) status() Status {
 	return out
 }
 
-// Unmatched describes the names in the lists of a server's entry that match no tool, "" if
-// there are none.
+// Unmatched describes the names in the lists of a server's entry that match no tool, "" if there are none.
 func Unmatched(s adapter.ServerStatus) string {
 	if len(s.Unmatched) == 0 {
 		return ""
