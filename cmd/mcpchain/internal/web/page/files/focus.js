@@ -2,16 +2,16 @@
 
 const most = 3; // thefts, of which the last one closes the view
 const views = new Map(); // {shield, stolen, thefts, pressed} by frame
-let holder; // the frame that has the keyboard by the person's will
-let last; // the element of the page that had it before
-let tab = false; // Tab was pressed, and nothing in the page got the focus: a view may get it as late as its process runs
+let holder; // the frame to which the person gave the keyboard; undefined while the page has it
+let last; // the element of the page that last had the keyboard
+let tab = false; // Tab was pressed, and nothing in the page got the focus: the next view that gets it, however late, may keep it
 let over; // the frame below the pointer
 
 const isField = (n) => Boolean(n?.matches?.("input, textarea, select"));
 const hovers = matchMedia("(hover: hover)");
 
-// guard watches a frame, and returns its shield, which lies on it while a press has to say that the person wants
-// the view: in a field of the page, and where no pointer hovers. stolen() hears of the last theft.
+// guard watches a frame, and returns its shield, which covers the frame while only a click on it tells that the person wants
+// the view: while a field of the page has the focus, and where no pointer hovers. stolen() is called at the last theft.
 export function guard(frame, stolen) {
   const shield = document.createElement("div");
   shield.className = "shield";
@@ -31,11 +31,13 @@ export function unguard(frame) {
   if (over === frame) over = undefined;
 }
 
-// arm lays the shields.
+// arm covers the frames that need it with their shields.
 function arm() {
   for (const [frame, view] of views) view.shield.hidden = holder === frame || hovers.matches && !isField(last);
 }
 
+// check looks who has the keyboard, and takes it back from a view that has taken it. Tab always leads into a view from the page: the
+// button Close stands before each frame.
 function check() {
   const frame = document.activeElement, view = views.get(frame);
   if (!view) {
@@ -66,4 +68,5 @@ addEventListener("focusin", (e) => {
   arm();
 }, true);
 addEventListener("keydown", (e) => { tab = e.key === "Tab"; }, true);
-setInterval(() => { if (views.size > 0) check(); }, 200); // from another view, and while the window is not in front
+// No event tells that a view takes the keyboard from another view, or while the window is not in front.
+setInterval(() => { if (views.size > 0) check(); }, 200);

@@ -6,6 +6,9 @@ import { Hub } from "./hub.js";
 import { Timeline } from "./timeline.js";
 import { Waiting } from "./waiting.js";
 import { card } from "./asks.js";
+import { announce, complain, notice } from "./notices.js";
+import { drafts, keepDrafts, takeDrafts } from "./drafts.js";
+import { isSeen, reveal, resume, stay, stayAtEnd } from "./scroll.js";
 import { Older, showList } from "./list.js";
 import { showRules, showServers, showTroubles } from "./servers.js";
 import { Views, viewEvents } from "./views.js";
@@ -13,44 +16,13 @@ import { showWindow } from "./window.js";
 
 const log = byId("log"), question = byId("question");
 
-let open; // the id of the conversation, "" for a new one; undefined before the first one is shown
-const drafts = new Map(); // what is written for other conversations, by id
-let working = false; // the conversation is at work
+let open; // the id of the open conversation, "" for a new one; undefined before the first one is shown
+let working = false; // the open conversation is at work
 let sending = false; // a question is on its way to the server
-let waiting; // its questions
-let views; // its views, undefined for a new one
-let summaries = []; // the latest conversations
-let older = new Older(); // those that the person has asked for
-
-// announce has a screen reader say something that is new.
-function announce(text) {
-  const status = byId("status");
-  status.append(el("p", {}, text));
-  while (status.childElementCount > 5) status.firstChild.remove();
-}
-
-// complain shows a failure for 8 s.
-let hide;
-function complain(text) {
-  const toast = byId("trouble");
-  toast.textContent = text;
-  toast.hidden = false;
-  clearTimeout(hide);
-  hide = setTimeout(() => { toast.hidden = true; }, 8000);
-}
-
-// notice shows a state that lasts, "" for none. It may wait before it shows the first one, in milliseconds, because the state may
-// not last.
-let soon;
-function notice(text, after = 0) {
-  const line = byId("offline");
-  if (after && soon) return; // it has waited since the first one
-  clearTimeout(soon);
-  soon = undefined;
-  if (text && !line.hidden) line.textContent = text;
-  else if (text) soon = setTimeout(() => { soon = undefined; line.textContent = text; line.hidden = false; }, after);
-  else line.hidden = true;
-}
+let waiting; // the questions of the open conversation
+let views; // the views of the open conversation, undefined for a new one
+let summaries = []; // the latest conversations, which the stream brings
+let older = new Older(); // earlier conversations that the person has asked for
 
 // attempt returns the answer of a request. After a failure it returns undefined: a person who is not signed in gets the sign-in, and
 // any other reason is shown.
@@ -74,8 +46,7 @@ const hub = new Hub({
   back: () => { notice(""); views?.acknowledge(); },
 });
 
-// show opens a conversation. Its stream begins with all that was said. The views of the one before are torn
-// down meanwhile.
+// show opens a conversation. Its stream begins with all that was said. Meanwhile the views of the previous conversation end.
 function show(id) {
   views?.leave(hub.position);
   if (open !== id) {
@@ -85,7 +56,7 @@ function show(id) {
   }
   open = id;
   working = false;
-  stays = true;
+  stayAtEnd();
   const lines = new Timeline(log, resend, () => attempt(() => api.retry(id)));
   waiting = undefined;
   const asks = waiting = new Waiting((body) => {
@@ -93,7 +64,7 @@ function show(id) {
     asks.drop(body.ask);
     return undefined;
   }, busy);
-  // A card that the person opens is none of the conversation.
+  // The person opens this card, so its id has a space: it is not a question of the conversation.
   const beginServer = (s) => {
     narrow(false);
     asks.add({ id: `server ${s.name}`, kind: "sign_in", server: s.name, error: s.error });
@@ -154,22 +125,6 @@ function show(id) {
   refresh();
 }
 
-// keepDrafts keeps what is written in case of a reload, for the same user alone. A browser may have no such place.
-function keepDrafts() {
-  if (open === undefined) return; // those of before are still kept
-  drafts.set(open, question.value);
-  try { sessionStorage.setItem("drafts", JSON.stringify({ of: byId("user").textContent, all: [...drafts] })); } catch { /* they are lost */ }
-}
-
-// takeDrafts takes what keepDrafts has kept.
-function takeDrafts(user) {
-  try {
-    const { of, all } = JSON.parse(sessionStorage.getItem("drafts") ?? "{}");
-    if (of === user) for (const [id, text] of all) drafts.set(id, text);
-    sessionStorage.removeItem("drafts");
-  } catch { /* there are none */ }
-}
-
 // viewsOf returns the views of a conversation, whose questions are among the others. A view that was in sight stays there
 // beside its question, as far as there is room.
 function viewsOf(id, asks) {
@@ -178,14 +133,10 @@ function viewsOf(id, asks) {
     const wasSeen = figure && isSeen(figure);
     node.classList.add("of-view");
     const drop = asks.place(node);
-    if (wasSeen) {
-      stays = false;
-      figure.scrollIntoView({ block: "nearest" });
-    }
+    if (wasSeen) reveal(figure);
     return () => {
       drop();
-      if (isAtEnd()) stays = true;
-      stay();
+      resume();
     };
   };
   return new Views(id, {
@@ -199,26 +150,6 @@ function viewsOf(id, asks) {
     },
   });
 }
-
-// isSeen reports whether a part of a node is in sight.
-function isSeen(node) {
-  const { top, bottom } = node.getBoundingClientRect(), place = log.getBoundingClientRect();
-  return bottom > place.top && top < place.bottom;
-}
-
-// The log stays at its end, or nearly so, until the person scrolls up: while it gets more, shrinks beside cards, or loads pictures.
-let stays = true, top = 0;
-function stay() {
-  if (stays) log.scrollTop = log.scrollHeight;
-}
-const isAtEnd = () => log.scrollHeight - log.scrollTop - log.clientHeight < 80;
-log.addEventListener("scroll", () => {
-  if (isAtEnd()) stays = true;
-  else if (log.scrollTop < top) stays = false; // it may have grown before this event
-  top = log.scrollTop;
-});
-log.addEventListener("load", stay, true);
-new ResizeObserver(stay).observe(log);
 
 // busy shows whose turn it is. Questions can be left by a stop, too.
 function busy() {
@@ -296,8 +227,7 @@ async function send() {
     grow();
     return;
   }
-  stays = true;
-  stay();
+  stayAtEnd();
   if (was || open !== "") return;
   drafts.set(done.id, question.value);
   question.value = "";
@@ -375,7 +305,11 @@ function wire() {
     location.hash = "";
     start();
   });
-  addEventListener("pagehide", keepDrafts);
+  addEventListener("pagehide", () => {
+    if (open === undefined) return; // drafts of the page before are still kept
+    drafts.set(open, question.value);
+    keepDrafts(byId("user").textContent);
+  });
   addEventListener("hashchange", () => {
     if (isNarrow()) { narrow(false); question.focus(); }
     if (!byId("app").hidden && place() !== open) show(place());

@@ -1,12 +1,10 @@
-// Views of tools' results, each in a frame of another origin. What a view sends is a server's.
+// The views of a conversation: their sessions, their messages from the server, and their questions.
 
 import * as api from "./api.js";
 import { el, fresh, isRepeated, isSafe } from "./tree.js";
-import { callNode } from "./calls.js";
-import { guard, unguard } from "./focus.js";
+import { Figure } from "./figure.js";
 import { random } from "./hub.js";
 import { read } from "./stream.js";
-import { Frame, heightOf, size } from "./frame.js";
 
 // viewEvents are the events of views in the stream. They have numbers: the page says which it has.
 export const viewEvents = ["view-life", "viewed", "view", "view-size", "view-mode", "view-close", "view-closed", "view-ask", "view-asked"];
@@ -25,10 +23,10 @@ export class Views {
   #figures = new Map(); // by turn and call
   #sessions = new Map(); // by session
   #later = new Map(); // events of calls whose node is not there yet, by turn and call
-  #cards = new Map(); // what removes the card of a question, by session or run and the question's id
-  #life; // of the stream's numbers
+  #cards = new Map(); // functions that remove the card of a question, by session or run and the question's id
+  #life; // names the server's queue, by which events are numbered
   #seen = 0; // the number of the last event
-  #acknowledged = 0; // the number that the server knows of
+  #acknowledged = 0; // the last number that the server was told
   #soon; // timer of the next acknowledgement
   #over = false; // no view is shown any more
   #sight = new IntersectionObserver((entries) => {
@@ -60,7 +58,7 @@ export class Views {
     this.#later.delete(place);
   }
 
-  // viewed shows a call that a view makes, and the questions of it. A call of a view that is not there yet waits for it.
+  // viewed shows a call that a view makes, and its questions. The call of a view without a figure is shown once it has one.
   viewed(e) {
     const place = `${e.turn}/${e.call}`, prefix = `${e.server}__`; // by which the run knows the tool
     for (const name of ["tool", "name"]) if (e.event[name]?.startsWith(prefix)) e.event[name] = e.event[name].slice(prefix.length);
@@ -85,8 +83,8 @@ export class Views {
     this.#cards.delete(key);
   }
 
-  // #live begins the numbers again in another life of the stream. Views of the life before have ended, with the server or
-  // without a stream for long; they are shown again.
+  // #live begins the numbers again with another queue of the server. The sessions of the earlier one have ended, with the server
+  // or because there was no stream for long: their views are shown again.
   #live(life) {
     if (life === this.#life) return;
     this.#life = life;
@@ -119,8 +117,8 @@ export class Views {
     return undefined;
   }
 
-  // acknowledge tells the server what the page has, so that it forgets that. It is done again if that fails: no event may come
-  // any more, because the queue is full.
+  // acknowledge tells the server which events the page has, so that it drops them. After a failure it tries again: if the queue is
+  // full, no further event would cause that.
   acknowledge() {
     clearTimeout(this.#soon);
     this.#soon = undefined;
@@ -187,8 +185,8 @@ export class Views {
     for (const session of this.#sessions.keys()) api.leaveView(session).catch(() => {});
   };
 
-  // leave tears all views down while another conversation is shown. They have a stream of their own until then: they end once
-  // that is there, because the server waits only briefly for the answer of a view.
+  // leave ends all views while another conversation is shown. The server asks each view first, and waits only briefly for its
+  // answer, so a stream for these views alone is opened before. Nodes with a view leave the log once all have ended.
   async leave(after) {
     this.#over = true;
     for (const key of [...this.#cards.keys()]) this.#drop(key);
@@ -200,7 +198,7 @@ export class Views {
     for (const place of places) place?.remove();
   }
 
-  // #listen reads a stream of the views alone. It returns once that is there, or fails: then the views end without a word.
+  // #listen reads a stream for the views alone. It returns once the stream is there or has failed: without it, views are not asked.
   #listen(after, signal) {
     const windows = [{ conversation: this.#conversation, after, views: this.#window }];
     return new Promise((done) => {
@@ -210,7 +208,7 @@ export class Views {
     });
   }
 
-  // end tears all views down.
+  // end ends all views.
   async end() {
     this.#over = true;
     removeEventListener("pagehide", this.#leave);
@@ -219,161 +217,5 @@ export class Views {
     removeEventListener("message", this.#message);
     clearTimeout(this.#soon);
     for (const key of [...this.#cards.keys()]) this.#drop(key);
-  }
-}
-
-// accepted are the documents that this person has let reach other origins.
-const accepted = {
-  has: (print) => { try { return localStorage.getItem(`view ${print}`) !== null; } catch { return false; } },
-  add: (print) => { try { localStorage.setItem(`view ${print}`, "1"); } catch { /* asked again */ } },
-};
-
-// Figure is the place of a view: the host's bar with the server's name, and the frame.
-class Figure {
-  #views;
-  #e; // the call whose result the view shows
-  #opened; // what the server says of the session; undefined without one
-  #frame; // undefined until the view is loaded
-  #full = false; // the view is in full screen
-  #runs = new Map(); // nodes of the calls of the view
-  #place = el("div", { class: "stage" });
-  #calls = el("div", { class: "calls" });
-  #says = el("span", { class: "faint" });
-  #expand = el("button", { class: "quiet small", type: "button", hidden: true, click: () => this.#toggle() }, "Full screen");
-  #again = el("button", { class: "quiet small", type: "button", hidden: true, click: () => this.open() }, "Show");
-  #stop = el("button", { class: "quiet small", type: "button", hidden: true, click: () => this.end() }, "Close");
-  #fit = new ResizeObserver(() => this.#measure());
-
-  constructor(views, e, place) {
-    this.#views = views;
-    this.#e = e;
-    const name = fresh("view");
-    this.node = el("figure", { class: "view", id: fresh("figure"), "data-place": place, "aria-labelledby": name },
-      el("figcaption", { class: "view-bar" }, el("span", { id: name }, "View of ", el("strong", {}, e.server ?? "a server")), this.#says, this.#expand, this.#again, this.#stop),
-      this.#place);
-    this.node.append(this.#calls);
-  }
-
-  get life() { return this.#opened?.life; }
-
-  // open begins a session, unless there is one, and loads the view. A view that reaches other origins waits for the person, the
-  // first time. A failure is shown in the bar, and the person may try again.
-  async open() {
-    if (this.#opened) return;
-    this.#again.hidden = true;
-    this.#says.textContent = "loading …";
-    try {
-      this.#opened = await this.#views.open(this, this.#e);
-    } catch (failure) {
-      this.#says.textContent = failure.message;
-      this.#again.hidden = false;
-      return;
-    }
-    const { reaches, print, refused } = this.#opened;
-    this.#says.textContent = [reaches?.length ? `reaches ${reaches.join(", ")}` : "", refused?.length ? `may not reach ${refused.join(", ")}` : ""].filter(Boolean).join("; ");
-    if (!reaches?.length || accepted.has(print)) {
-      this.#load();
-      return;
-    }
-    this.#place.replaceChildren(el("p", { class: "faint" }, `This view sends data to ${reaches.join(", ")}.`),
-      el("button", { type: "button", click: () => { accepted.add(print); this.#load(); } }, "Show it"));
-  }
-
-  // #load shows the frame. A view that floods the page or takes the keyboard is closed.
-  #load() {
-    const { session, server, bordered } = this.#opened;
-    this.#frame = new Frame(this.#opened, {
-      say: (texts, first) => api.viewSays(session, first, texts),
-      flooded: () => {
-        this.#views.complain(`The view of ${server} was closed: it sends too much.`);
-        this.end();
-      },
-      gone: () => this.closed(),
-      complain: (text) => this.#views.complain(text),
-    });
-    this.node.classList.toggle("plain", bordered === false);
-    const shield = guard(this.#frame.node, () => {
-      this.#views.complain(`The view of ${server} was closed: it took the keyboard away from you.`);
-      this.end();
-    });
-    this.#place.replaceChildren(this.#frame.node, shield);
-    this.#expand.hidden = this.#stop.hidden = false;
-  }
-
-  // takes reports whether a message is of this view's frame, and passes it on.
-  takes(event) { return this.#frame?.takes(event) ?? false; }
-
-  // receive passes a message of the session to the view.
-  receive(message) { this.#frame?.post(message); }
-
-  // resize gives the frame the height that its view wants, within bounds.
-  resize(height) {
-    size(`#${this.node.id} .stage`, { height: heightOf(height) });
-  }
-
-  // mode shows the view in full screen: below the bar, and above the cards and the question.
-  mode(full) {
-    this.#full = full;
-    this.node.classList.toggle("full", full);
-    this.#expand.textContent = full ? "Back" : "Full screen";
-    const log = document.getElementById("log");
-    if (full) this.#fit.observe(log);
-    else this.#fit.disconnect();
-    this.#measure();
-  }
-
-  // #measure fits a view in full screen to the log.
-  #measure() {
-    const { top, left, width, height } = document.getElementById("log").getBoundingClientRect();
-    size(`#${this.node.id}`, this.#full ? { top, left, width, height } : undefined);
-  }
-
-  // #toggle asks the view to change its mode. One that refuses stays as it is.
-  async #toggle() {
-    try {
-      await api.viewMode(this.#opened.session, this.#full ? "inline" : "fullscreen");
-      this.mode(!this.#full);
-    } catch (failure) {
-      this.#views.complain(failure.status === 422 ? "The view has no full screen." : failure.message);
-    }
-  }
-
-  // viewed shows a call of the view below it: the latest 20 remain.
-  viewed(e) {
-    if (e.kind !== "call" && e.kind !== "result") return;
-    const key = e.run ?? fresh("run");
-    let call = this.#runs.get(key);
-    if (!call) {
-      call = callNode();
-      this.#runs.set(key, call);
-      this.#calls.append(call.node);
-      while (this.#calls.childElementCount > 20) this.#calls.firstChild.remove();
-    }
-    if (e.kind === "call") call.started(e.event);
-    else if (!call.isOver) call.ended(e.event);
-  }
-
-  // end asks the view to end, and removes it, also if the server cannot be reached.
-  async end() {
-    const session = this.#opened?.session;
-    if (!session) return;
-    this.#stop.hidden = true;
-    await api.endView(session).catch(() => {});
-    this.closed();
-  }
-
-  // closed removes the frame of a session that has ended. The person may show the view again.
-  closed() {
-    if (!this.#opened) return;
-    this.#views.forget(this.#opened.session);
-    if (this.#full) this.mode(false);
-    if (this.#frame) unguard(this.#frame.node);
-    this.#frame?.end();
-    this.#opened = this.#frame = undefined;
-    this.#place.replaceChildren();
-    size(`#${this.node.id} .stage`);
-    this.#says.textContent = "closed";
-    this.#expand.hidden = this.#stop.hidden = true;
-    this.#again.hidden = false;
   }
 }
