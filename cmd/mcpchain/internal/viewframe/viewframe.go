@@ -1,5 +1,4 @@
-// Package viewframe has what a program's page needs to show a view in a frame of another
-// origin.
+// Package viewframe has what a program's page needs to show a view in a frame of another origin.
 package viewframe
 
 import (

@@ -27,8 +27,7 @@ func Attribution(server string) string {
 	return "[Written by the view of the server " + hosttext.Line(server, 100) + ", which I was shown:]\n"
 }
 
-// Message returns the text of a view's message. The error is apps.ErrInvalid if it is empty or
-// too long.
+// Message returns the text of a view's message. The error is apps.ErrInvalid if it is empty or too long.
 func Message(content []mcp.Content) (string, error) {
 	text := textOf(content)
 	if text == "" || len(text) > MaxText {

@@ -83,8 +83,7 @@ func as(t *testing.T, h http.Handler, body string) func(*http.Request) {
 	t.Helper()
 	w := request(h, "POST", "/sign-in", body)
 	check.Require(t, w.Code == http.StatusNoContent, "got %d %s, want a session", w.Code, w.Body)
-	cookies := w.Result().Cookies()
-	return func(r *http.Request) { r.AddCookie(cookies[0]) }
+	return func(r *http.Request) { r.AddCookie(w.Result().Cookies()[0]) }
 }
 
 // TestFileWithMistakes has each mistake leave out its server alone, and tells it in the log and on the panel.
@@ -185,9 +184,7 @@ func TestAddresses(t *testing.T) {
 		for i := range 40 {
 			w := request(h, "POST", "/sign-in", `{"name":"Ada"}`, func(r *http.Request) {
 				r.RemoteAddr = strings.ReplaceAll(strings.ReplaceAll(tt.from, "%02d", fmt.Sprintf("%02d", i)), "%d", fmt.Sprint(i))
-				if tt.header != "" {
-					r.Header.Set("X-From", strings.ReplaceAll(strings.ReplaceAll(tt.header, "%02d", fmt.Sprintf("%02d", i)), "%d", fmt.Sprint(i)))
-				}
+				r.Header.Set("X-From", strings.ReplaceAll(strings.ReplaceAll(tt.header, "%02d", fmt.Sprintf("%02d", i)), "%d", fmt.Sprint(i)))
 			})
 			if w.Code == http.StatusNoContent {
 				accepted++
@@ -287,7 +284,6 @@ func TestLateServers(t *testing.T) {
 	defer refusing.Close()
 	go refusing.ListenAndServe()
 	for s = sharedBy(t, h, ada); len(s.Servers) != 1 || len(s.Troubles) != 0; s = sharedBy(t, h, ada) {
-		check.Require(t, t.Context().Err() == nil, "got %+v, want the server", s)
 		time.Sleep(100 * time.Millisecond)
 	}
 	check.Equal(t, "a sign-in without an authorization server", request(h, "POST", "/api/servers/locked/sign-in", "{}", ada).Code, http.StatusBadGateway)

@@ -23,8 +23,7 @@ import (
 )
 
 const (
-	// MaxText bounds text that is parsed as Markdown, in bytes. Longer text is shown unparsed,
-	// up to MaxPlain.
+	// MaxText bounds text that is parsed as Markdown, in bytes. Longer text is shown unparsed, up to MaxPlain.
 	MaxText  = 256 << 10
 	MaxPlain = 1 << 20
 
@@ -240,8 +239,7 @@ type Node struct {
 
 func element(tag string, children ...Node) Node { return Node{Tag: tag, Children: children} }
 
-// MarshalJSON writes text as a string, and an element as an array of its tag, attributes and
-// children.
+// MarshalJSON writes text as a string, and an element as an array of its tag, attributes and children.
 func (n Node) MarshalJSON() ([]byte, error) {
 	if n.Tag == "" {
 		return json.Marshal(n.Text)

@@ -34,8 +34,7 @@ type Rules struct {
 	all map[approval.Key]approval.Decision
 }
 
-// New returns an empty store. changed is called, possibly concurrently, with the user whose
-// rules have changed.
+// New returns an empty store. changed is called, possibly concurrently, with the user whose rules have changed.
 func New(changed func(user string)) *Rules {
 	return &Rules{changed: changed, all: map[approval.Key]approval.Decision{}}
 }

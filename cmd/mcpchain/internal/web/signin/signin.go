@@ -1,8 +1,7 @@
 // Package signin identifies the users of the page: by a token of a file, by a header of the
 // proxy, or in a demo by a name without proof. A custom sign-in implements site.SignIn.
 //
-// Sessions are a random secret in a cookie that scripts and other sites cannot use. The
-// database has only its hash.
+// Sessions are a random secret in a cookie that scripts and other sites cannot use. The database has only its hash.
 package signin
 
 import (
@@ -172,8 +171,7 @@ func hashOf(secret string) string {
 	return hex.EncodeToString(hash[:])
 }
 
-// Proxy takes the user from a header of the proxy, which has signed the user in. It implements
-// site.SignIn.
+// Proxy takes the user from a header of the proxy, which has signed the user in. It implements site.SignIn.
 type Proxy struct {
 	Header  string
 	Trusted bounded.Addresses // trusted proxies; the header of others is ignored

@@ -49,9 +49,8 @@ func guarded(o *Options, next http.Handler) http.Handler {
 	})
 }
 
-// isForeign reports whether the browser says that another site made the request, even one that only
-// reads, such as for one of our pictures on another page. A client that does not say so is not
-// foreign.
+// isForeign reports whether the browser says that another site made the request, even one that only reads, such as for
+// one of our pictures on another page. A client that does not say so is not foreign.
 func isForeign(r *http.Request) bool {
 	site := r.Header.Get("Sec-Fetch-Site")
 	return site != "" && site != "same-origin" && site != "none"

@@ -1,5 +1,4 @@
-// Package site serves the page, and the conversations of its users as JSON and server-sent
-// events.
+// Package site serves the page, and the conversations of its users as JSON and server-sent events.
 //
 //	GET    /                                       the page
 //	GET    /page/{file}                            its scripts and styles
@@ -51,8 +50,7 @@ type Person struct {
 	Session string // identifies the session, but is not its secret: signing out ends its streams; "": it does not end here
 }
 
-// SignIn authenticates users of the page. The demo's asks for a name without proof; another may
-// redirect to a provider.
+// SignIn authenticates users of the page. The demo's asks for a name without proof; another may redirect to a provider.
 type SignIn interface {
 	// Person returns the sender of a request. ok is false if nobody is signed in.
 	Person(r *http.Request) (p Person, ok bool)
@@ -60,9 +58,8 @@ type SignIn interface {
 	// Choices says what the page asks for. The page sends it with POST /sign-in.
 	Choices() Choices
 
-	// ServeHTTP serves /sign-in and all below, such as the redirect to a provider and back.
-	// POST requests have passed the checks of this package. GET requests may come from any
-	// site.
+	// ServeHTTP serves /sign-in and all below, such as the redirect to a provider and back. POST requests have passed
+	// the checks of this package. GET requests may come from any site.
 	http.Handler
 
 	// SignOut ends the session. It answers with 204, with 200 and {"location": "…"}, the provider's
@@ -70,9 +67,8 @@ type SignIn interface {
 	SignOut(w http.ResponseWriter, r *http.Request)
 }
 
-// Choices are the users to choose from, for a page without proof, which sends {"name": "…"}, or
-// whether the page asks for a token, {"token": "…"}. With neither the page links to GET
-// /sign-in.
+// Choices are the users to choose from, for a page without proof, which sends {"name": "…"}, or whether the page asks
+// for a token, {"token": "…"}. With neither the page links to GET /sign-in.
 type Choices struct {
 	Names []string `json:"names"`
 	Token bool     `json:"token,omitempty"`
@@ -90,8 +86,8 @@ type Options struct {
 	// Secure means that browsers reach the site over HTTPS. The site tells them to use only HTTPS for a year.
 	Secure bool
 
-	// Canonical is the one of Hosts to which the others redirect, without HTTPS, because sign-ins to servers return there.
-	// Default: none.
+	// Canonical is one of Hosts, without HTTPS. The others redirect to it, because sign-ins to servers return there.
+	// Default: no host redirects.
 	Canonical string
 
 	// Views has the views that windows show, and FrameOrigin is the origin of their sandbox;
@@ -99,9 +95,8 @@ type Options struct {
 	Views       *viewing.Service
 	FrameOrigin string
 
-	// AddressHeader is the header, such as X-Forwarded-For, in which one of Proxies names the
-	// address of the browser as the last one. The header of other senders is ignored. Default:
-	// no proxy.
+	// AddressHeader is a header, such as X-Forwarded-For, whose last element is the address of the browser if one of
+	// Proxies sent the request. The header of other senders is ignored. Default: none.
 	AddressHeader string
 	Proxies       bounded.Addresses
 

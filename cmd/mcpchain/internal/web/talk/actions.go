@@ -87,7 +87,7 @@ func (s *Service) checkFailed(ctx context.Context, key run.Key) error {
 	return nil
 }
 
-// continueWith is submit for a conversation of the store.
+// continueWith is submit for a stored conversation. The error matches ErrGone if the run is a call of a view.
 func (s *Service) continueWith(ctx context.Context, key run.Key, begin func() error) error {
 	_, err := s.submit(ctx, key.Tenant, key.ID, func() (string, error) {
 		if isViewCall(key) {

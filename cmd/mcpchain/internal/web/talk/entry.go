@@ -200,8 +200,7 @@ func resultOf(key run.Key, at storedAt, e *agent.ToolEnd) resultJSON {
 	return r
 }
 
-// shownTypes are the types of pictures and sound that a page shows: none of them can contain
-// scripts.
+// shownTypes are the types of pictures and sound that a page shows: none of them can contain scripts.
 var shownTypes = map[string]bool{
 	"image/png": true, "image/jpeg": true, "image/gif": true, "image/webp": true,
 	"audio/mpeg": true, "audio/wav": true, "audio/ogg": true, "audio/mp4": true, "audio/webm": true,

@@ -96,9 +96,8 @@ func (v *view) put(kind string, value any) bool {
 	return v.window.queue.put(talk.NewEvent(kind, value), v.host.Ended())
 }
 
-// Watch sends the queue of a window until the context ends, send fails or a later stream of the
-// window begins: only the second is an error. The life of the window comes first: views of another
-// life have ended, and numbers restart.
+// Watch sends the queue of a window, as a stream. It returns nil when the context ends or a later stream of the window
+// begins, and the error of send. It first sends the life of the queue: with another one, earlier views have ended.
 func (s *Service) Watch(ctx context.Context, user, session, id string, send func([]talk.Event) error) error {
 	w, stream := s.openStream(windowKey{user, id}, session)
 	defer s.closeStream(w)
