@@ -1,5 +1,4 @@
-// Package database opens and reads the place where runs are kept: a SQLite file, a Postgres
-// database, or a folder.
+// Package database opens and reads the place where runs are kept: a SQLite file, a Postgres database, or a folder.
 package database
 
 import (
@@ -106,9 +105,8 @@ func open(
 	return &DB{db, runs}, nil
 }
 
-// OpenStore opens the store of runs at a place. Unlike for [Open], the place may be a folder: an
-// existing one that is empty or a store, or a name that ends with a slash. The caller closes the
-// store.
+// OpenStore opens the store of runs at a place. Unlike for [Open], the place may be a folder: an existing one that is
+// empty or a store, or a name that ends with a slash. The caller closes the store.
 func OpenStore(ctx context.Context, place string) (record.Store, func() error, error) {
 	if isFolder(place) {
 		if err := cmp.Or(makeFolder(filepath.Dir(filepath.Clean(place))), checkFolder(place)); err != nil {
@@ -185,8 +183,8 @@ func makeFolder(folder string) error {
 	return nil
 }
 
-// Check returns an error unless a place has a store of runs. It creates nothing, and does not try
-// to reach a server.
+// Check returns an error for a file or a folder without a store of runs. It creates nothing, and does not check other
+// places.
 func Check(ctx context.Context, place string) error {
 	if place == "" || IsPostgres(place) || strings.Contains(place, "://") {
 		return nil

@@ -1,3 +1,4 @@
+// Package offering reads what servers offer, for the commands that show it to people.
 package offering
 
 import (

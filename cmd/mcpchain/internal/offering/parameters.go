@@ -1,4 +1,3 @@
-// Package offering reads what servers offer, for the commands that show it to people.
 package offering
 
 import (

@@ -86,9 +86,8 @@ const maxEdits = 100
 // object is a JSON object.
 type object = map[string]jsontext.Value
 
-// Edits returns the diff of the edit in the arguments of a tool call, nil if they have none, and an
-// object with the other members of the arguments. An object with a duplicate name is not an edit,
-// as its reader could use either value.
+// Edits returns the diff of the edit in the arguments of a tool call, nil if they have none, and an object with the
+// other members of the arguments. An object with a duplicate name is not an edit, as its reader could use either value.
 func Edits(arguments []byte) (lines []Line, others jsontext.Value) {
 	var all object
 	if json.Unmarshal(arguments, &all) != nil {

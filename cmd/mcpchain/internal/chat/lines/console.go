@@ -1,5 +1,4 @@
-// Package lines shows the conversation line by line, in pipes and on terminals that cannot move
-// their cursor.
+// Package lines shows the conversation line by line, in pipes and on terminals that cannot move their cursor.
 package lines
 
 import (
@@ -51,8 +50,7 @@ type Options struct {
 	Width  func() int // returns the columns of the terminal; 0 or nil: notes are not wrapped
 	Dumb   bool       // the terminal takes no escape sequences
 
-	// Hide stops the terminal from showing what is typed, until show is called. If it is nil, that
-	// is not possible.
+	// Hide stops the terminal from showing what is typed, until show is called. If it is nil, that is not possible.
 	Hide func() (show func(), err error)
 }
 
@@ -157,8 +155,7 @@ func (c *Console) render(style screen.Style, text string) string {
 // maxProgress bounds a line of progress, in columns: only one row can be erased.
 const maxProgress = 76
 
-// Progress implements [screen.Screen]. It does nothing during a dialog. Where a row cannot be
-// erased, each line stays.
+// Progress implements [screen.Screen]. It does nothing during a dialog. Where a row cannot be erased, each line stays.
 func (c *Console) Progress(format string, args ...any) {
 	limit := maxProgress
 	if width := c.opts.Width(); width > 1 {
@@ -258,3 +255,5 @@ func (c *Console) AddAnswer(text string) {
 		c.writeAnswerLocked(hosttext.Prose(text))
 	})
 }
+
+var _ screen.Screen = (*Console)(nil)

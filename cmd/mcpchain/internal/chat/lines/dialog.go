@@ -62,8 +62,7 @@ func (c *Console) Choose(ctx context.Context, q *screen.Choice) (key byte, err e
 	return key, err
 }
 
-// Write implements [screen.Screen]. An empty line keeps the text, and there is no way back to the
-// previous question.
+// Write implements [screen.Screen]. An empty line keeps the text, and there is no way back to the previous question.
 func (c *Console) Write(ctx context.Context, d *screen.Draft) (written string, err error) {
 	err = c.runDialog(ctx, func() error {
 		if d.Text != "" {
@@ -186,8 +185,6 @@ func (c *Console) choose(ctx context.Context, question string, answers []screen.
 		c.write(screen.Faint, "  That is not one of the answers: type one of %s.", strings.Join(keys, ", "))
 	}
 }
-
-var _ screen.Screen = (*Console)(nil)
 
 // errShown means that the terminal cannot hide what is typed.
 var errShown = errors.New("this terminal would show what is typed")

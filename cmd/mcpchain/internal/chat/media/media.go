@@ -32,9 +32,8 @@ type Folder struct{ path string }
 // NewFolder returns the folder at a path. It is created when a file is saved.
 func NewFolder(path string) *Folder { return &Folder{path} }
 
-// Save writes data, at most MaxFile bytes, to a new file, whose name has the time and a slug of
-// from. The extension depends on the data only, not on what a peer says about it. It is an error if
-// others can change the folder.
+// Save writes data, at most MaxFile bytes, to a new file, whose name has the time and a slug of from. The extension
+// depends on the data only, not on what a peer says about it. It is an error if others can change the folder.
 func (f *Folder) Save(from string, data []byte) (path string, err error) {
 	defer func() {
 		if err != nil {
@@ -63,8 +62,7 @@ func (f *Folder) Save(from string, data []byte) (path string, err error) {
 // savedName matches the names of saved files.
 var savedName = regexp.MustCompile(`^\d{8}-\d{6}-[0-9a-f]{6}[a-z0-9-]*\.[a-z0-9]+$`)
 
-// makeRoom removes the oldest files until there is room for one of this size. Files with other
-// names are not counted.
+// makeRoom removes the oldest files until there is room for one of this size. Files with other names are not counted.
 func (f *Folder) makeRoom(size int64) error {
 	entries, err := os.ReadDir(f.path)
 	if err != nil {
@@ -91,8 +89,7 @@ func (f *Folder) makeRoom(size int64) error {
 // notSlug matches characters that a slug does not have.
 var notSlug = regexp.MustCompile(`[^a-z0-9]+`)
 
-// slug returns a text as a part of a file name: lower-case letters, digits and hyphens, after a
-// hyphen.
+// slug returns a text as a part of a file name: lower-case letters, digits and hyphens, after a hyphen.
 func slug(text string) string {
 	text = strings.Trim(notSlug.ReplaceAllString(strings.ToLower(text), "-"), "-")
 	if text = text[:min(len(text), maxSlug)]; text != "" {

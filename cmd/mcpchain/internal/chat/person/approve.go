@@ -158,8 +158,7 @@ func formatArguments(raw []byte) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// formatArgument returns a value as it stands after its name: a text of several lines on lines of
-// its own.
+// formatArgument returns a value as it stands after its name: a text of several lines on lines of its own.
 func formatArgument(value []byte) string {
 	var text string
 	if json.Unmarshal(value, &text) == nil && strings.Contains(text, "\n") {
@@ -168,8 +167,7 @@ func formatArgument(value []byte) string {
 	return " " + strings.TrimSpace(hosttext.Block(hosttext.JSONLine(string(value)), screen.MaxShown))
 }
 
-// explanation returns the answer to the question mark: what the server says about the tool, and
-// what the answers mean.
+// explanation returns the answer to the question mark: what the server says about the tool, and what the answers mean.
 func explanation(a *approval.Request) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "  The server %s says of %s:\n%s\n",
@@ -220,8 +218,7 @@ func indentJSON(raw json.RawMessage) string {
 	return hosttext.Escape(string(raw))
 }
 
-// checkArguments returns why a text does not have valid arguments, with the place, such as "line 2,
-// column 7" or "/b".
+// checkArguments returns why a text does not have valid arguments, with the place, such as "line 2, column 7" or "/b".
 func checkArguments(inputSchema json.RawMessage, text string) error {
 	var object map[string]json.RawMessage
 	err := json.Unmarshal([]byte(text), &object)

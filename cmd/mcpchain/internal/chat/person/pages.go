@@ -82,9 +82,8 @@ func (p *Person) awaitSignIn(ctx context.Context, v *signin.Visit) (pasted strin
 	return pasted, err
 }
 
-// mention matches where a text could mention a file or a resource by an @, which an @ within a word
-// cannot. It matches more than the conversation does, because the editor may turn other white space
-// into spaces.
+// mention matches where a text could mention a file or a resource by an @, which an @ within a word cannot. It matches
+// more than the conversation does, because the editor may turn other white space into spaces.
 var mention = regexp.MustCompile(`(^|\W)@`)
 
 // OpenLink opens a page for the view of a server if the person agrees.

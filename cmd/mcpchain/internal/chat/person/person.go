@@ -57,15 +57,13 @@ func (p *Person) choose(ctx context.Context, q *screen.Choice, refused error) (k
 // turnKey marks contexts in which the person may be asked.
 type turnKey struct{}
 
-// InTurn marks the context of a turn. Questions at other times would interrupt the person's typing,
-// and are refused.
+// InTurn marks the context of a turn. Questions at other times would interrupt the person's typing, and are refused.
 func InTurn(ctx context.Context) context.Context { return context.WithValue(ctx, turnKey{}, true) }
 
 // isInTurn reports whether the person may be asked.
 func isInTurn(ctx context.Context) bool { return ctx.Value(turnKey{}) != nil }
 
-// elicitResult returns the result for a server. The end of the input cancels a question, and does
-// not decline it.
+// elicitResult returns the result for a server. The end of the input cancels a question, and does not decline it.
 func elicitResult(action string, err error, content map[string]any) (*mcp.ElicitResult, error) {
 	switch {
 	case errors.Is(err, io.EOF):
@@ -106,9 +104,8 @@ func (f *Failures) Report(s screen.Screen) bool {
 	return len(lines) > 0 || f.Failed.Load() > 0
 }
 
-// Lender passes the requests of servers to a sampler with the methods Lend and Release of a person.
-// A person who allows a request also allows its reply, unless the person wants to see the reply
-// first.
+// Lender passes the requests of servers to a sampler with the methods Lend and Release of a person. A person who allows
+// a request also allows its reply, unless the person wants to see the reply first.
 type Lender struct{ *sampling.Sampler }
 
 // wantsReplyKey is the context key of a *bool: whether the person wants to see the reply.

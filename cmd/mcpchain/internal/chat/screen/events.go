@@ -89,8 +89,7 @@ func formatArguments(text string) string {
 	return fmt.Sprintf("%s −%d +%d lines", hosttext.Line(string(others), 200), removed, added)
 }
 
-// resultNote returns the outcome of a tool call on one line. The person sees more of some errors
-// than the model.
+// resultNote returns the outcome of a tool call on one line. The person sees more of some errors than the model.
 func resultNote(e *agent.ToolEnd, hint string) (Style, string) {
 	style, mark, most := Tool, "←", MaxResult
 	if e.Result.IsError {
@@ -114,8 +113,7 @@ func errorText(err error) string {
 	return hosttext.Line(reason.ExplainTimeout(err).Error(), MaxFailure)
 }
 
-// CallName returns the server's name of the called tool, or the model's name if there is no such
-// tool.
+// CallName returns the server's name of the called tool, or the model's name if there is no such tool.
 func CallName(c *agent.Call) string {
 	if c.Tool == "" {
 		return hosttext.Line(c.Name, 100)
@@ -123,8 +121,7 @@ func CallName(c *agent.Call) string {
 	return hosttext.Line(c.Tool, 100)
 }
 
-// Arguments returns the arguments of a call for JSON: as they are, or as a string if they are not
-// JSON.
+// Arguments returns the arguments of a call for JSON: as they are, or as a string if they are not JSON.
 func Arguments(text string) any {
 	if json.Valid([]byte(text)) {
 		return json.RawMessage(text)
@@ -152,6 +149,11 @@ func formatNumber(v float64) string {
 	return strconv.FormatFloat(v, 'f', -1, 64)
 }
 
+// Thinking sums up the reasoning of a model in one line. The zero value is ready to use.
+type Thinking struct {
+	begin time.Time // of the reasoning; zero: there was none yet
+}
+
 // Output is a screen that shows the answer of a model as it arrives.
 type Output interface {
 	Note(style Style, format string, args ...any)
@@ -159,7 +161,8 @@ type Output interface {
 	EndAnswer()            // ends it, unless there is none
 }
 
-// Show shows an event to a person. t is for the events of one conversation, one after the other.
+// Show shows an event to a person, and a line about the reasoning that has ended. The events of one turn come one after the
+// other.
 func (t *Thinking) Show(out Output, e agent.Event) {
 	if line := t.event(e); line != "" {
 		out.Note(Faint, "%s", line)
@@ -177,11 +180,6 @@ func (t *Thinking) Show(out Output, e agent.Event) {
 			out.Note(style, "%s", text)
 		}
 	}
-}
-
-// Thinking sums up the reasoning of a model in one line. The zero value is ready to use.
-type Thinking struct {
-	begin time.Time // of the reasoning; zero: there was none yet
 }
 
 // event handles an event of the agent. It returns a line when reasoning has ended, otherwise "".

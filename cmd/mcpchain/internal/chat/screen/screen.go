@@ -1,5 +1,4 @@
-// Package screen defines what the chatbot shows to a person and asks a person, independent of what
-// draws it.
+// Package screen defines what the chatbot shows to a person and asks a person, independent of what draws it.
 package screen
 
 import (
@@ -28,9 +27,8 @@ const (
 	Added   // line of a diff
 )
 
-// Screen shows the conversation and asks the person. Its methods may be called concurrently.
-// Callers pass the texts of servers and models as they are: a screen escapes what could control a
-// terminal.
+// Screen shows the conversation and asks the person. Its methods may be called concurrently. Callers pass the texts of
+// servers and models as they are: a screen escapes what could control a terminal.
 type Screen interface {
 	// Attended reports whether there is a person to ask.
 	Attended() bool
@@ -47,9 +45,8 @@ type Screen interface {
 	// Progress shows a line at most until the next one, an event of a turn, or Question.
 	Progress(format string, args ...any)
 
-	// Question waits for the next question of the person. The error is io.EOF at the end of the
-	// conversation, a *LongLineError for a line that was skipped, or the cause of the context's
-	// end.
+	// Question waits for the next question of the person. The error is io.EOF at the end of the conversation, a
+	// *LongLineError for a line that was skipped, or the cause of the context's end.
 	Question(ctx context.Context) (string, error)
 
 	// Begin and End enclose a turn, and Show shows its events. A second End changes nothing.
@@ -72,13 +69,11 @@ type Screen interface {
 	// accepted, its Values are those of the person.
 	Fill(ctx context.Context, f *Form) (action string, err error)
 
-	// Close ends the screen. The error says that something for the caller of the program could not
-	// be shown.
+	// Close ends the screen. The error says that something for the caller of the program could not be shown.
 	Close() error
 }
 
-// Failing is implemented by a [Screen] that takes the error of a turn in addition to the note about
-// it.
+// Failing is implemented by a [Screen] that takes the error of a turn in addition to the note about it.
 type Failing interface {
 	Failed(err error)
 }
@@ -96,15 +91,12 @@ type Windowed interface {
 	Window(tokens int64)
 }
 
-// Linking is implemented by a [Screen] on which a person can follow links, and can be asked while
-// writing a question.
+// Linking is implemented by a [Screen] on which a person can follow links, and can be asked while writing a question.
 type Linking interface {
-	// Link shows a line that ends with an address of the program. The address is not broken into
-	// lines.
+	// Link shows a line that ends with an address of the program. The address is not broken into lines.
 	Link(style Style, text, address string)
 
-	// Suggest puts a text into the empty line of the next question. It reports false if the line is
-	// not empty.
+	// Suggest puts a text into the empty line of the next question. It reports false if the line is not empty.
 	Suggest(text string) bool
 }
 

@@ -17,8 +17,7 @@ import (
 	"github.com/mcpchain/mcpchain/hosttext"
 )
 
-// functionKey matches an arrow or function key that a terminal sends as SS2 or SS3, which
-// [ansi.Strip] leaves in part.
+// functionKey matches an arrow or function key that a terminal sends as SS2 or SS3, which [ansi.Strip] leaves in part.
 var functionKey = regexp.MustCompile("\x1b[NO].")
 
 // CleanInput removes escape sequences and control characters from what a person typed: a terminal
@@ -114,8 +113,7 @@ func Cost(amounts map[string]int64) string {
 // Paint styles text for a terminal. The zero value uses no colours.
 type Paint struct{ colours bool }
 
-// NewPaint returns the paint for a terminal. It uses no colours if the terminal has none or
-// NO_COLOR is set.
+// NewPaint returns the paint for a terminal. It uses no colours if the terminal has none or NO_COLOR is set.
 func NewPaint(w io.Writer) Paint {
 	return Paint{colours: colorprofile.Detect(w, os.Environ()) > colorprofile.ASCII}
 }

@@ -1,5 +1,4 @@
-// Package setup finds the file of servers, asks the person whether a project's file may be used,
-// and reads it.
+// Package setup finds the file of servers, asks the person whether a project's file may be used, and reads it.
 package setup
 
 import (
@@ -34,9 +33,8 @@ type File struct {
 	content *content // of a project's file, as the person has allowed it; nil for other files
 }
 
-// Find returns the project's file if the person allows it, or else the person's own. It tells the
-// person which one. If there is none, it returns nil. A project's file that is there but cannot be
-// read is an error.
+// Find returns the project's file if the person allows it, or else the person's own. It tells the person which one. If
+// there is none, it returns nil. A project's file that is there but cannot be read is an error.
 func (p *Places) Find(ctx context.Context, s screen.Screen) (*File, error) {
 	data, err := readFile(p.Project)
 	missing := errors.Is(err, fs.ErrNotExist)
@@ -146,8 +144,7 @@ type content struct {
 	unreadable map[string]error  // by path: why an environment file could not be read
 }
 
-// readContent reads the environment files that a file names. If one cannot be read, its server
-// cannot be used.
+// readContent reads the environment files that a file names. If one cannot be read, its server cannot be used.
 func readContent(ctx context.Context, path string, file []byte) (*content, error) {
 	c := &content{file: file, envFiles: map[string][]byte{}, unreadable: map[string]error{}}
 	l := config.Loader{

@@ -47,10 +47,9 @@ type attachments struct {
 	offers *offers
 }
 
-// message returns the message of a question, with the resources and files that it mentions,
-// at most maxAttachments. A name without one is just text; a punctuation mark at its end may belong
-// to the sentence. Only a person at a screen can attach files: the text of a script may come from
-// somebody else.
+// message returns the message of a question, with the resources and files that it mentions, at most maxAttachments. A name
+// that is neither stays text; a punctuation mark at its end may belong to the sentence. Only a person at a screen can
+// attach files: the text of a script may come from somebody else.
 func (a *attachments) message(ctx context.Context, question string) (run.Message, error) {
 	message := run.Text(run.RoleUser, question)
 	if !a.screen.Attended() {
@@ -93,6 +92,16 @@ func (a *attachments) find(ctx context.Context, name string) ([]run.Part, error)
 		return nil, err
 	}
 	return a.attachFile(name, path)
+}
+
+// expandHome replaces a leading ~ by the home folder.
+func expandHome(path string) string {
+	if rest, ok := strings.CutPrefix(path, "~/"); ok {
+		if dir, err := os.UserHomeDir(); err == nil {
+			return filepath.Join(dir, rest)
+		}
+	}
+	return path
 }
 
 // mayAttach asks about a file that is hidden or outside of the folder: a pasted text may name it.

@@ -3,7 +3,6 @@ package talk
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -24,8 +23,7 @@ const (
 	maxItemText    = 300             // characters; longer items are left out
 )
 
-// complete completes a command, its argument, or a mention of a file or resource. It takes at most
-// completionWait.
+// complete completes a command, its argument, or a mention of a file or resource. It takes at most completionWait.
 func (s *Session) complete(ctx context.Context, before string) screen.Completion {
 	ctx, cancel := context.WithTimeout(ctx, completionWait)
 	defer cancel()
@@ -237,37 +235,4 @@ func fileCompletions(typed string) (items []screen.Item) {
 		}
 	}
 	return items
-}
-
-// expandHome replaces a leading ~ by the home folder.
-func expandHome(path string) string {
-	if rest, ok := strings.CutPrefix(path, "~/"); ok {
-		if dir, err := os.UserHomeDir(); err == nil {
-			return filepath.Join(dir, rest)
-		}
-	}
-	return path
-}
-
-// abbreviateHome replaces the home folder by ~.
-func abbreviateHome(path string) string {
-	dir, err := os.UserHomeDir()
-	if err != nil {
-		return path
-	}
-	if rest, ok := strings.CutPrefix(path, dir+string(filepath.Separator)); ok {
-		return filepath.Join("~", rest)
-	}
-	return path
-}
-
-// formatSize formats a number of bytes, such as 1.5 KiB.
-func formatSize(n int64) string {
-	switch {
-	case n < 1<<10:
-		return fmt.Sprintf("%d B", n)
-	case n < 1<<20:
-		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
-	}
-	return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
 }

@@ -83,7 +83,7 @@ func (l *Servers) report(servers []adapter.ServerStatus) {
 	}
 }
 
-// status returns the state of a server that is or was connected, nil if there is no such server.
+// status returns the state of a server in the toolset, nil if it is not there, as after a restart that failed.
 func (l *Servers) status(name string) *adapter.ServerStatus {
 	open := l.toolset.Servers()
 	if i := slices.IndexFunc(open, func(o adapter.ServerStatus) bool { return o.Name == name }); i >= 0 {

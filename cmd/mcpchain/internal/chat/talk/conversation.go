@@ -58,9 +58,8 @@ func (c *conversation) replace(name string, history []run.Message) {
 	c.forgetUsage()
 }
 
-// cancel cancels the run of a turn that has no answer, so that it accepts another question.
-// note precedes that question. If there is no run yet, or it cannot be cancelled, the conversation
-// continues under a new name.
+// cancel cancels the run of a turn that has no answer, so that it accepts another question. note precedes that
+// question. If there is no run yet, or it cannot be cancelled, the conversation continues under a new name.
 func (c *conversation) cancel(note run.Message) {
 	ctx, cancel := context.WithTimeout(context.Background(), cancelWait)
 	defer cancel()
@@ -162,8 +161,7 @@ func (c *conversation) count(e agent.Event) {
 	}
 }
 
-// formatSpent describes usage. unfinished counts calls of the model that did not end, whose tokens
-// are not known.
+// formatSpent describes usage. unfinished counts calls of the model that did not end, whose tokens are not known.
 func formatSpent(u run.Usage, unfinished int) string {
 	text := fmt.Sprintf("%s, %d tokens in, %d out", cli.Plural(u.Turns, "model call"), u.Input, u.Output)
 	var parts []string
@@ -224,8 +222,7 @@ func windowLines(u *agent.WindowUse) []string {
 // maxReasoning bounds the shown reasoning of a part of a message, in characters.
 const maxReasoning = 20_000
 
-// showReasoning is the command /reasoning: it shows the reasoning of the last turn, as far as the
-// provider gives it.
+// showReasoning is the command /reasoning: it shows the reasoning of the last turn, as far as the provider gives it.
 func (c *conversation) showReasoning(context.Context, string) error {
 	shown := false
 	for _, m := range c.history[lastQuestion(c.history)+1:] {

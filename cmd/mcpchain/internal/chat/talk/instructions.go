@@ -23,8 +23,7 @@ const (
 	maxQuotedLines     = 8      // of one server
 )
 
-// instructions are what the model gets from servers before it is asked anything: their
-// instructions and skills.
+// instructions are what the model gets from servers before it is asked anything: their instructions and skills.
 type instructions struct {
 	screen   screen.Screen
 	servers  *Servers

@@ -42,8 +42,7 @@ type Interrupts struct {
 	questions map[context.Context]context.CancelCauseFunc // end the questions to the person outside of a turn
 }
 
-// WatchSignals starts to watch for signals. The returned context is cancelled when a signal ends
-// the program.
+// WatchSignals starts to watch for signals. The returned context is cancelled when a signal ends the program.
 func WatchSignals() (context.Context, *Interrupts) {
 	ctx, quit := context.WithCancelCause(context.Background())
 	i := &Interrupts{quit: quit, signals: make(chan os.Signal, 8)}

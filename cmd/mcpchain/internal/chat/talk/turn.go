@@ -116,9 +116,8 @@ func (s *Session) showLastTurn(state *ledger.State) {
 var errElsewhere = errors.New("another program works on this conversation; " +
 	"the next question begins a copy of it, and /resume continues it when it is free")
 
-// endFailedTurn ends a turn that has no answer. The turn stays in the history with a note for the
-// model, because tools may have acted. A turn of another program is not ended: this one continues
-// with a copy of the conversation.
+// endFailedTurn ends a turn that has no answer. The turn stays in the history with a note for the model, because tools
+// may have acted. A turn of another program is not ended: this one continues with a copy of the conversation.
 func (s *Session) endFailedTurn(turn context.Context, messages []run.Message, err error) error {
 	isElsewhere := errors.Is(err, record.ErrHeld) || errors.Is(err, agent.ErrUnfinished)
 	switch cause := context.Cause(turn); {

@@ -133,9 +133,8 @@ func serveFile(w http.ResponseWriter, name string) {
 	_, _ = w.Write(data) // an error means that the browser is gone
 }
 
-// readJSON decodes the body of a request. If it cannot, it answers the request and returns false.
-// The rest of the request has no deadline for reading: it may last as long as the page, or wait for
-// the view.
+// readJSON decodes the body of a request. If it cannot, it answers the request and returns false. The rest of the
+// request has no deadline for reading: it may last as long as the page, or wait for the view.
 func readJSON(w http.ResponseWriter, r *http.Request, into any) bool {
 	if err := json.NewDecoder(r.Body).Decode(into); err != nil {
 		status := http.StatusBadRequest
@@ -170,8 +169,7 @@ func (s *Service) handleMessages(w http.ResponseWriter, r *http.Request, v *view
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// handleClose tears the view down when the person closes the page. A session that is over already
-// is not an error.
+// handleClose tears the view down when the person closes the page. A session that is over already is not an error.
 func (s *Service) handleClose(w http.ResponseWriter, r *http.Request, v *view) {
 	if n := s.session(v, r.PathValue("session")); n != nil {
 		_ = n.host.Close(r.Context(), "the person closes it") // ends the session in any case

@@ -1,8 +1,7 @@
 // Package views shows the views of tool results in a browser, on pages that this machine serves.
 //
-// The address of a view has a token that cannot be guessed. Its page frames the view in a sandbox
-// of another origin. Each open page is a session of its own with the view. Nothing listens before
-// the first view is offered.
+// The address of a view has a token that cannot be guessed. Its page frames the view in a sandbox of another origin.
+// Each open page is a session of its own with the view. Nothing listens before the first view is offered.
 package views
 
 import (
@@ -40,8 +39,7 @@ const (
 	sendTime = 30 * time.Second // to read a request, and to write a part of a response
 )
 
-// Person answers the questions of views. Its errors match those of package apps, such as
-// [apps.ErrDenied].
+// Person answers the questions of views. Its errors match those of package apps, such as [apps.ErrDenied].
 type Person interface {
 	// Approve decides on a call of a tool, and Elicit answers what its server asks.
 	Approve(context.Context, *approval.Request) (approval.Decision, error)
@@ -58,8 +56,7 @@ type Options struct {
 	Tools  *adapter.Toolset
 	Person Person
 
-	// OnCallStart and OnCallEnd are called before and after each tool call of a view, also
-	// concurrently.
+	// OnCallStart and OnCallEnd are called before and after each tool call of a view, also concurrently.
 	OnCallStart, OnCallEnd func(*Call)
 
 	// Interruptible returns the context of a request of a view, which the person can end, and a
