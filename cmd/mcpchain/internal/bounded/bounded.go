@@ -2,21 +2,16 @@
 package bounded
 
 import (
-	"fmt"
 	"net"
-	"net/http"
 	"net/netip"
-	"slices"
-	"strings"
 	"sync"
 )
 
 // networkShare is the divisor of the share of all connections that one network may have.
 const networkShare = 8
 
-// Listener accepts a connection only when there is room for it; others wait in the queue of the
-// operating system. It closes connections of a network, see [Network], that already has an eighth
-// of all.
+// Listener accepts a connection only when there is room for it; others wait in the queue of the operating system. It
+// closes connections of a network, see [Network], that already has an eighth of all.
 type Listener struct {
 	net.Listener
 	slots      chan struct{}         // has a value for each connection
@@ -65,18 +60,6 @@ func (l *Listener) Accept() (net.Conn, error) {
 	}
 }
 
-// Network returns the addresses that count as one: an address of IPv4, or a /64 network of IPv6,
-// because a machine can use all of its addresses.
-func Network(address netip.Addr) netip.Prefix {
-	address = address.Unmap().WithZone("")
-	bits := address.BitLen()
-	if address.Is6() {
-		bits = 64
-	}
-	network, _ := address.Prefix(bits) // fails only for too many bits
-	return network
-}
-
 // admit counts a connection of a network, and reports whether it is allowed. A connection of a
 // trusted address, or of no IP address, counts for the zero network, which has no bound.
 func (l *Listener) admit(a net.Addr) (from netip.Prefix, ok bool) {
@@ -123,41 +106,4 @@ type conn struct {
 func (c *conn) Close() error {
 	defer c.release()
 	return c.Conn.Close()
-}
-
-// Addresses is a set of addresses. Nil is empty.
-type Addresses []netip.Prefix
-
-// Parse parses addresses and ranges, such as 10.0.0.0/8, which are separated by commas. They may be of IPv4 written as
-// IPv6.
-func Parse(text string) (out Addresses, err error) {
-	for item := range strings.SplitSeq(text, ",") {
-		item = strings.TrimSpace(item)
-		prefix, err := netip.ParsePrefix(item)
-		if err != nil {
-			address, wrong := netip.ParseAddr(item)
-			if wrong != nil {
-				return nil, fmt.Errorf("%q: want an address, or a range such as 10.0.0.0/8", item)
-			}
-			prefix = netip.PrefixFrom(address, address.BitLen())
-		}
-		if a := prefix.Addr(); a.Is4In6() && prefix.Bits() >= 96 {
-			prefix = netip.PrefixFrom(a.Unmap(), prefix.Bits()-96)
-		}
-		out = append(out, prefix)
-	}
-	return out, nil
-}
-
-// HasSender reports whether a request was sent from one of the addresses.
-func (a Addresses) HasSender(r *http.Request) bool {
-	from, err := netip.ParseAddrPort(r.RemoteAddr)
-	return err == nil && a.Has(from.Addr())
-}
-
-// Has reports whether an address is in the set. An IPv4 address that is written as IPv6 counts as
-// IPv4, and zones do not count.
-func (a Addresses) Has(address netip.Addr) bool {
-	address = address.Unmap().WithZone("")
-	return slices.ContainsFunc(a, func(p netip.Prefix) bool { return p.Contains(address) })
 }

@@ -94,15 +94,13 @@ func (o *options) converse(ctx context.Context, ui screen.Screen, interrupts *ta
 	return session.Talk(ctx)
 }
 
-// startPatience bounds how long a person waits for slow servers at the start. A script waits for
-// all.
+// startPatience bounds how long a person waits for slow servers at the start. A script waits for all.
 const startPatience = 2 * time.Second
 
 // isInteractive reports whether a person has a conversation of several turns.
 func (o *options) isInteractive(ui screen.Screen) bool { return ui.Attended() && !o.oneShot }
 
-// openStore opens the store for conversations. Those of scripts end with the program. The caller
-// must call closeStore.
+// openStore opens the store for conversations. Those of scripts end with the program. The caller must call closeStore.
 func (o *options) openStore(
 	ctx context.Context, ui screen.Screen,
 ) (store record.Store, closeStore func() error, err error) {
@@ -137,10 +135,11 @@ func (o *options) servers(
 	ctx context.Context, ui screen.Screen,
 ) (servers *talk.Servers, given map[string]answers.Answers, err error) {
 	var file *setup.File
+	hasModel := o.model.Model.Name != ""
 	places := setup.Places{Project: "mcp.json", User: cli.Place("mcp.json"), Trust: place("trusted")}
 	switch {
 	case o.config == cli.NoServers: // there is no file
-	case o.demo || o.config == "" && o.model.Model.Name == "":
+	case o.demo || o.config == "" && !hasModel:
 		if path := places.Candidate(); path != "" && !o.demo {
 			ui.Note(screen.Faint, "servers: the demo server only, as there is no model of yours. "+
 				"The file %s is not used: -base-url and -model name a model that uses it", hosttext.Line(path, 400))

@@ -68,13 +68,11 @@ const (
 	// maxInput bounds the standard input of a question in bytes.
 	maxInput = 1 << 20
 
-	// firstInput bounds the wait for the first byte: some programs start others with an open input
-	// that they never use.
+	// firstInput bounds the wait for the first byte: some programs start others with an open input that they never use.
 	firstInput = 3 * time.Second
 )
 
-// addInput adds the standard input to the text of -prompt, unless it is a terminal or the text is a
-// command.
+// addInput adds the standard input to the text of -prompt, unless it is a terminal or the text is a command.
 func (o *options) addInput(ctx context.Context, in *os.File, ui screen.Screen) error {
 	if !o.oneShot || talk.IsCommand(o.prompt) {
 		return nil

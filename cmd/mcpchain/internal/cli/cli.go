@@ -68,9 +68,8 @@ func (c *Command) Given(name string) (given bool) {
 	return given
 }
 
-// Arguments parses a command line, and returns the arguments that are not flags. Flags may follow
-// them. The error is [flag.ErrHelp] after the help was written to out, why that was not possible, or
-// an [*Error].
+// Arguments parses a command line, and returns the arguments that are not flags. Flags may follow them. The error is
+// [flag.ErrHelp] after the help was written to out, why that was not possible, or an [*Error].
 func (c *Command) Arguments(args []string, out io.Writer) (words []string, err error) {
 	for rest := args; ; rest = c.Args()[1:] {
 		err := c.FlagSet.Parse(rest)
@@ -95,8 +94,7 @@ var (
 	badValue    = regexp.MustCompile(`^invalid .* for (?:flag )?-(\S+): parse error$`)
 )
 
-// explain adds to an error of package flag what helps: the flag that was probably meant, or how its
-// value is written.
+// explain adds to an error of package flag what helps: the flag that was probably meant, or how its value is written.
 func (c *Command) explain(err error) string {
 	text := err.Error()
 	if m := unknownFlag.FindStringSubmatch(text); m != nil {

@@ -75,8 +75,7 @@ func Status(err error, errs io.Writer) int {
 	return StatusFailed
 }
 
-// Statuses returns the section on exit statuses. own has the command's statuses, which replace
-// general ones.
+// Statuses returns the section on exit statuses. own has the command's statuses, which replace general ones.
 func Statuses(own map[int]string) Section {
 	all := map[int]string{
 		StatusFine:   "no failure",

@@ -70,8 +70,7 @@ func (h *Hosting) Check() error {
 // headerName matches the names of headers that HTTP allows.
 var headerName = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
 
-// CheckHeader returns an error if the value of a flag cannot be the name of a header. An empty
-// value means no header.
+// CheckHeader returns an error if the value of a flag cannot be the name of a header. An empty value means no header.
 func CheckHeader(flag, value string) error {
 	if value != "" && !headerName.MatchString(value) {
 		return fmt.Errorf("-%s: %q is not the name of a header", flag, value)

@@ -245,8 +245,7 @@ func report(notes io.Writer, l *results.Line, source string) {
 	}
 }
 
-// reportKept lists which results are from earlier runs of the program: the servers may have changed
-// since.
+// reportKept lists which results are from earlier runs of the program: the servers may have changed since.
 func (o *options) reportKept(lines []*results.Line, ran map[results.Key]bool, notes io.Writer) {
 	n, oldest := 0, lines[0].Date
 	for _, l := range lines {

@@ -54,8 +54,7 @@ type Call struct {
 	Duration  float64 `json:"duration_ms"`
 }
 
-// Screen wraps a screen, and writes the turns that are shown there. Its methods may be called
-// concurrently.
+// Screen wraps a screen, and writes the turns that are shown there. Its methods may be called concurrently.
 type Screen struct {
 	screen.Screen
 	out io.Writer

@@ -27,8 +27,7 @@ type dialog interface {
 	clear() bool
 }
 
-// maxPrompt bounds the text of a question beside what the person types, in characters. It may have
-// a peer's name.
+// maxPrompt bounds the text of a question beside what the person types, in characters. It may have a peer's name.
 const maxPrompt = 400
 
 // ask shows a dialog and waits for its end. The dialogs of other goroutines wait until then.

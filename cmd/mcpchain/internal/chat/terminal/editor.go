@@ -249,8 +249,7 @@ func (e *editor) insertItem(item screen.Item) {
 	e.menu.close()
 }
 
-// textBeforeCursor returns the text up to the cursor. The library counts the column in characters
-// of the line.
+// textBeforeCursor returns the text up to the cursor. The library counts the column in characters of the line.
 func (e *editor) textBeforeCursor() string {
 	lines := strings.Split(e.area.Value(), "\n")
 	lines = lines[:min(e.area.Line()+1, len(lines))]

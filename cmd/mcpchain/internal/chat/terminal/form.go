@@ -57,8 +57,7 @@ var leaveChoice = &screen.Choice{Question: "Leave the form?", Answers: []screen.
 	{Key: 'b', Label: "back to it"}, {Key: 'n', Label: "no, decline"}, {Key: 'c', Label: "cancel"},
 }}
 
-// formDialog asks for the fields of a form. The values are stored in the form when all of them are
-// valid.
+// formDialog asks for the fields of a form. The values are stored in the form when all of them are valid.
 type formDialog struct {
 	huh     *huh.Form
 	form    *screen.Form

@@ -91,8 +91,7 @@ func optionsOf(field *forms.Field) (options []huh.Option[string]) {
 	return options
 }
 
-// value returns the value of a field, nil if it is empty and optional. The error says why the value
-// is invalid.
+// value returns the value of a field, nil if it is empty and optional. The error says why the value is invalid.
 func (in *fieldInput) value() (any, error) {
 	switch {
 	case in.field.Kind == forms.KindChoices && len(in.choices) == 0 && !in.field.Required:

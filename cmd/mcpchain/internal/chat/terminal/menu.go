@@ -71,8 +71,7 @@ func (m *menu) show(c screen.Completion, before string) {
 	m.narrow(before)
 }
 
-// narrow keeps the items that match what is typed. It closes the list if the cursor is before the
-// completed part.
+// narrow keeps the items that match what is typed. It closes the list if the cursor is before the completed part.
 func (m *menu) narrow(before string) {
 	if m.all.From > len(before) {
 		m.close()

@@ -95,8 +95,7 @@ func (h *frameHeight) onShrink(needed int) tea.Cmd {
 	return nil
 }
 
-// occupied returns how many rows the frame may have on the terminal, and how many of them are blank
-// ones to be removed.
+// occupied returns how many rows the frame may have on the terminal, and how many of them are blank ones to be removed.
 func (h *frameHeight) occupied() (rows, blank int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -120,9 +119,8 @@ const (
 	roomPoll       = 5 * time.Millisecond  // between looks at the number of blank rows
 )
 
-// room returns how many rows can be printed at once. They are printed above the frame and have to
-// fit on the screen together with it, or the renderer loses lines. So room first waits until most
-// blank rows have been removed.
+// room returns how many rows can be printed at once. They are printed above the frame and have to fit on the screen
+// together with it, or the renderer loses lines. So room first waits until most blank rows have been removed.
 func (p *printer) room() int {
 	t := p.terminal
 	p.send(syncMsg{})

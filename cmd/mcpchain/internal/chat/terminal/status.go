@@ -86,8 +86,7 @@ func (s *status) progress(e *agent.ToolProgress) {
 	s.calls[i].message = hosttext.Line(screen.Progress(e), maxCallText)
 }
 
-// view returns a line for each call, and one for the turn; none between turns. asking means that
-// the person is asked.
+// view returns a line for each call, and one for the turn; none between turns. asking means that the person is asked.
 func (s *status) view(now time.Time, asking bool) (lines []string) {
 	if !s.busy {
 		return nil

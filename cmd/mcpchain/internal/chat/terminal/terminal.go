@@ -1,9 +1,7 @@
-// Package terminal shows the conversation on a terminal that can move its cursor, with an editor
-// for questions.
+// Package terminal shows the conversation on a terminal that can move its cursor, with an editor for questions.
 //
-// Finished text is printed into the terminal's own scrollback. The frame below it has the
-// unfinished part of an answer, the calls that are under way, a status line, and the editor or a
-// dialog.
+// Finished text is printed into the terminal's own scrollback. The frame below it has the unfinished part of an answer,
+// the calls that are under way, a status line, and the editor or a dialog.
 package terminal
 
 import (
