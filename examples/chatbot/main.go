@@ -66,7 +66,7 @@ func start(ctx context.Context, file string, in io.Reader, out io.Writer) error 
 	}
 }
 
-// round reads and handles a line. Ctrl-C ends only the round.
+// round reads and handles a line. Ctrl-C ends the reply, and at the prompt the conversation.
 func (c *chatbot) round(ctx context.Context) (over bool, err error) {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
 	defer stop()

@@ -16,7 +16,7 @@ type person struct {
 	terminal *mcpchain.Terminal
 
 	turn    chan struct{}    // has a token during a review: one at a time, so that it is clear what an answer is for
-	decided map[string]error // decisions for all requests of a server, for who has the turn; nil allows them
+	decided map[string]error // by server, the decision on all later requests: nil allows them; used only during a review
 }
 
 func newPerson(terminal *mcpchain.Terminal) *person {

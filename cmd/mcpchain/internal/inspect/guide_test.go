@@ -40,7 +40,7 @@ func TestGuide(t *testing.T) {
 func TestGuideIsWhole(t *testing.T) {
 	t.Parallel()
 	text := check.Value(os.ReadFile("../../../../docs/inspect.md"))(t)
-	for _, s := range []int{statusFine, statusMissing, statusUsage, statusSkipped, statusFailed, statusAsked} {
+	for _, s := range []int{statusFine, statusMissing, statusUsage, statusSkipped, statusFailed, statusAsked, statusCostly} {
 		row := regexp.MustCompile(`(?m)^\| ` + string(rune('0'+s)) + ` \|`)
 		check.That(t, row.Match(text), "the guide has no exit status %d", s)
 	}

@@ -66,8 +66,8 @@ var statuses = map[int]string{
 // Main runs the program, and returns its exit status.
 func Main(args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	p := &program{user: &signin.Lines{In: os.Stdin, Out: os.Stderr, Open: oauth.OpenBrowser}, out: os.Stdout, err: os.Stderr}
 	defer stop()
+	p := &program{user: &signin.Lines{In: os.Stdin, Out: os.Stderr, Open: oauth.OpenBrowser}, out: os.Stdout, err: os.Stderr}
 	return p.run(ctx, args)
 }
 
@@ -172,8 +172,7 @@ func connect(ctx context.Context, servers []adapter.Server, asked *questions, o 
 	})
 }
 
-// signIns gives servers over HTTP their stored tokens, and with -sign-in gets new ones. The
-// report has failed sign-ins.
+// signIns gives servers over HTTP their stored tokens, and with -sign-in gets new ones. The report has failed sign-ins.
 func (p *program) signIns(ctx context.Context, file []config.Server, o *options, r *report) (closeAll func(), err error) {
 	var open []*oauth.Transport
 	closeAll = func() {

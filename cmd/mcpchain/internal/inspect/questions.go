@@ -28,8 +28,7 @@ const (
 	logGrace = 200 * time.Millisecond // in which log messages may follow the answer
 )
 
-// questions shows the questions of servers. It answers forms that -answer completes, and
-// declines everything else.
+// questions shows the questions of servers. It answers forms that -answer completes, and declines everything else.
 type questions struct {
 	given    map[string]answers.Answers // by server
 	logLevel mcp.LogLevel               // of the log messages to show; "": none

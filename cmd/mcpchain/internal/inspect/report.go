@@ -252,8 +252,7 @@ func (s *serverReport) fill(
 	}
 }
 
-// why returns why a server cannot be used, with a remedy if one is known, and its place in the
-// file.
+// why returns why a server cannot be used, with a remedy if one is known, and its place in the file.
 func (s *serverReport) why(err error) error { return s.entry.Annotate(s.explain(err)) }
 
 // explain returns the error of a server or a call, with a remedy if one is known.

@@ -20,7 +20,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/check"
 )
 
-// script is a model that calls whoami, or book, and then says what the tools said.
+// script is a model that calls note with the question, and then says what the tool said.
 type script struct{ thinks time.Duration }
 
 func (script) Info() model.Info { return model.Info{NoStreaming: true} }

@@ -34,7 +34,7 @@ type local struct {
 	parallel, perUser int           // maximum number of active runs, in all and of one user
 	grace             time.Duration // for current calls when the process stops
 	logger            *slog.Logger
-	wake              chan struct{} // has a capacity of 1
+	wake              chan struct{} // has a value when runs may be due; room for one
 
 	mu       sync.Mutex // guards the following fields
 	working  map[run.Key]*activeRun

@@ -109,8 +109,8 @@ func (p person) drained(id string) <-chan error {
 	return ended
 }
 
-// TestRestart ends the process while one run calls a tool and another waits for a person. Both go on in the next process,
-// and so does the stream. A process that is stopped lets its runs go, whatever their leases; it ends the stream.
+// TestRestart ends the process while one run calls a tool and another waits for a person. Both continue in the next
+// process, and so does the stream. A process that is stopped lets its runs go, whatever their leases; it ends the stream.
 func TestRestart(t *testing.T) {
 	for name, sig := range map[string]os.Signal{"stopped": syscall.SIGTERM, "killed": syscall.SIGKILL} {
 		t.Run(name, func(t *testing.T) {

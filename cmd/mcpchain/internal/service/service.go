@@ -36,7 +36,7 @@ type service struct {
 	feed        *eventfeed.Feed
 	engine      engine
 	servers     func() []adapter.ServerStatus // nil with the role front: workers have the servers
-	watch       *hosting.Watch                // of the servers; nil like them
+	watch       *hosting.Watch                // pings the servers; nil with the role front
 	users       *tokens.Table
 	reloadUsers func() (users int, err error) // from the file of -users; nil for demo users
 	limits      *limits

@@ -5,8 +5,8 @@ import { formFields } from "./form.js";
 import { linkParts } from "./link.js";
 import { signInParts } from "./servers.js";
 
-// card makes the form of a question: {node, taken}. send sends what the person says, and returns what
-// the server objects to, {text, fields}, or nothing. taken shows that the answer is given. A brief card folds the choices.
+// card makes the form of a question: {node, taken}. send sends what the person says, and returns what the server objects to,
+// {text, fields}, or nothing. taken() shows that the answer is given. A brief card folds what is not needed to answer.
 export function card(ask, send, isBrief = false) {
   const title = el("h3", { id: fresh("card"), tabindex: -1 }, ...titleOf(ask));
   const trouble = el("p", { class: "wrong", role: "alert", hidden: true });
@@ -24,7 +24,7 @@ export function card(ask, send, isBrief = false) {
     complain("");
     if (check && !check()) return;
     set(true);
-    if (open) { // it does not answer yet
+    if (open) { // a link, and not the answer
       const shown = await open().catch((failure) => complain(failure.message));
       set(false);
       if (!shown) return;
@@ -78,8 +78,10 @@ function folded(summary, text) {
   return text ? el("details", {}, el("summary", {}, summary), el("pre", { tabindex: 0, dir: "auto" }, text)) : null;
 }
 
-// kinds make the parts of a card: {body, more, after, buttons, show}; more has the choices between body and after. A button has {label, body}, and may have first, danger, check() that keeps it
-// from sending, after() that runs when its answer is taken, or open() instead of an answer. show shows which fields are wrong.
+// kinds make the parts of a card: {body, more, after, buttons, show}. more has nodes between body and after, which a brief card
+// folds; show({field: text}) shows what is wrong with fields. A button has {label, body}: body() is the answer. It may have first
+// and danger, its look; check(), which keeps it from sending if false; after(), called when the answer is taken; and open() instead
+// of body: it returns a link for the person to follow before the question is answered.
 const kinds = { approval, form, url: page, sign_in: signIn, sampling, doubt };
 
 function approval(ask) {
