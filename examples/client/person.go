@@ -21,8 +21,7 @@ type person struct {
 	out   io.Writer
 }
 
-// newPerson returns a person whose lines are read until the program ends, on a goroutine: a read cannot be cancelled, but
-// the wait for a line can.
+// newPerson returns a person whose lines a goroutine reads: a read cannot be cancelled, but the wait for a line can.
 func newPerson(in io.Reader, out io.Writer) *person {
 	lines := make(chan string)
 	go func() {

@@ -12,11 +12,7 @@ import (
 // because a machine can use all of its addresses.
 func Network(address netip.Addr) netip.Prefix {
 	address = address.Unmap().WithZone("")
-	bits := address.BitLen()
-	if address.Is6() {
-		bits = 64
-	}
-	network, _ := address.Prefix(bits) // fails only for too many bits
+	network, _ := address.Prefix(min(address.BitLen(), 64)) // fails only for too many bits
 	return network
 }
 

@@ -49,8 +49,7 @@ func statusAdvice(status int) string {
 	return "the server does not take the request: check the URL and the headers"
 }
 
-// explainNetwork explains why a server could not be reached. It returns "" for errors that are not
-// about the network.
+// explainNetwork explains why a server could not be reached. It returns "" for errors that are not about the network.
 func explainNetwork(err error) string {
 	text, cause := "", err
 	op, isOp := errors.AsType[*net.OpError](err)

@@ -26,9 +26,8 @@ const (
 	// maxBlock bounds what is held back and rendered as one block, in bytes. A longer line is rendered as several.
 	maxBlock = 64 << 10
 
-	// A rest of fewer than smallRest bytes is rendered whenever it is asked for. A longer one is
-	// rendered again when it has grown by 1/redrawShare: the time is proportional to its length,
-	// and an answer arrives in thousands of pieces.
+	// A rest of fewer than smallRest bytes is rendered whenever it is asked for. A longer one is rendered again when it
+	// has grown by 1/redrawShare: the time is proportional to its length, and an answer arrives in thousands of pieces.
 	smallRest   = 1 << 10
 	redrawShare = 32
 )
@@ -51,8 +50,7 @@ type Stream struct {
 // minWidth is the minimum width of rendered lines, in columns.
 const minWidth = 20
 
-// New returns a stream for lines of at most width columns, but at least minWidth. Lines of code may
-// be longer.
+// New returns a stream for lines of at most width columns, but at least minWidth. Lines of code may be longer.
 func New(width int) *Stream { return &Stream{width: max(width, minWidth)} }
 
 // Resize sets the width of the blocks that are not complete.

@@ -79,9 +79,9 @@ function folded(summary, text) {
 }
 
 // kinds make the parts of a card: {body, more, after, buttons, show}. more has nodes between body and after, which a brief card
-// folds; show({field: text}) shows what is wrong with fields. A button has {label, body}: body() is the answer. It may have first
-// and danger, its look; check(), which keeps it from sending if false; after(), called when the answer is taken; and open() instead
-// of body: it returns a link for the person to follow before the question is answered.
+// folds; show({field: text}) shows what is wrong with fields. A button has {label, body}: body() is the answer; and
+// maybe first and danger, its look; check(), which keeps it from sending if false; after(), called when the answer is taken; and
+// open() instead of body: it returns a link that the person follows before answering.
 const kinds = { approval, form, url: page, sign_in: signIn, sampling, doubt };
 
 function approval(ask) {
