@@ -135,16 +135,21 @@ func (s *sealedStore) storeSealed(ctx context.Context, key run.Key, replies []ru
 // notStored returns the replies that have no equal one in the store.
 func (s *sealedStore) notStored(ctx context.Context, key run.Key, replies []run.Reply) (fresh []run.Reply, err error) {
 	log, err := s.LoadCurrent(ctx, key)
+	if err != nil {
+		return nil, err
+	}
 	for _, reply := range replies {
-		stored := err == nil && slices.ContainsFunc(log.Replies, func(r run.Reply) bool { return equalReplies(r, reply) })
-		if err == nil && !slices.Contains(log.Head.QuestionIDs, reply.Question) {
-			stored, err = s.equalsClosed(ctx, key, reply)
+		isStored := slices.ContainsFunc(log.Replies, func(r run.Reply) bool { return equalReplies(r, reply) })
+		if !slices.Contains(log.Head.QuestionIDs, reply.Question) {
+			if isStored, err = s.equalsClosed(ctx, key, reply); err != nil {
+				return nil, err
+			}
 		}
-		if !stored {
+		if !isStored {
 			fresh = append(fresh, reply)
 		}
 	}
-	return fresh, err
+	return fresh, nil
 }
 
 // equalsClosed reports whether a reply equals the one to its question, which is closed. A log has no such
