@@ -127,25 +127,28 @@ func (q *Question) Deny(reason string) Reply { return q.newReply(ActionDeny, rea
 // in. Fields that are left out get their defaults. The error matches [ErrUnfit] if the fields
 // are invalid; its text is written for the person.
 func (q *Question) Accept(fields map[string]any) (Reply, error) {
-	r := q.newReply(ActionAccept, "")
+	r, err := q.accept(fields)
+	if err != nil {
+		return Reply{}, fmt.Errorf("answer question %q: %w: %w", q.ID, err, ErrUnfit)
+	}
+	return r, nil
+}
+
+func (q *Question) accept(fields map[string]any) (r Reply, err error) {
+	r = q.newReply(ActionAccept, "")
 	if q.Kind == QuestionForm && q.Elicit != nil {
 		result, err := forms.Complete(q.Elicit, &mcp.ElicitResult{Action: string(ActionAccept), Content: fields})
 		if err != nil {
-			return Reply{}, fmt.Errorf("answer question %q: %w: %w", q.ID, err, ErrUnfit)
+			return r, err
 		}
 		fields = result.Content
 	}
 	if fields != nil {
-		content, err := jsonrpc.Marshal(fields)
-		if err != nil {
-			return Reply{}, fmt.Errorf("answer question %q: %w: %w", q.ID, err, ErrUnfit)
+		if r.Content, err = jsonrpc.Marshal(fields); err != nil {
+			return r, err
 		}
-		r.Content = content
 	}
-	if err := q.check(r); err != nil {
-		return Reply{}, fmt.Errorf("answer question %q: %w: %w", q.ID, err, ErrUnfit)
-	}
-	return r, nil
+	return r, q.check(r)
 }
 
 // Decline returns a reply that refuses a form, a URL or a sign-in.
