@@ -120,9 +120,4 @@ func listShape(d *jsontext.Decoder) string {
 	return fmt.Sprintf("[%d %s]", n, kind)
 }
 
-func cut(text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	return text[:excerpt.Before(text, limit)]
-}
+func cut(text string, limit int) string { return text[:excerpt.Before(text, limit)] }
