@@ -133,6 +133,7 @@ func (t *Turn) Stream(d model.Delta) error {
 func (t *Turn) Results() []string {
 	var results []string
 	reminded := false
+messages:
 	for _, m := range slices.Backward(t.Request.Messages) {
 		switch {
 		case m.Role == run.RoleTool:
@@ -145,8 +146,7 @@ func (t *Turn) Results() []string {
 			reminded = true
 		case results == nil && reminded && isPlainReply(m): // the reply to which the reminder belongs
 		default:
-			slices.Reverse(results)
-			return results
+			break messages
 		}
 	}
 	slices.Reverse(results)

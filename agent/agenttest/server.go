@@ -89,6 +89,7 @@ func (s *server) Dial(ctx context.Context) (transport.Conn, error) {
 	return client, nil
 }
 
+// connection is a connection of a client to a server.
 type connection struct {
 	server *server
 	conn   transport.Conn
@@ -100,6 +101,7 @@ type connection struct {
 	running map[string]context.CancelFunc // by the id of the client's request
 }
 
+// message is a JSON-RPC message.
 type message struct {
 	Version string          `json:"jsonrpc"`
 	ID      json.RawMessage `json:"id,omitempty"`

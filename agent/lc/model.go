@@ -146,6 +146,9 @@ func (w *langchainModel) stream(
 	defer cancel(nil)
 	pieces, done := make(chan model.Delta), make(chan struct{})
 	send := func(d model.Delta) error {
+		if d == (model.Delta{}) {
+			return nil
+		}
 		select {
 		case <-done: // the model has returned
 			return errStopped
@@ -193,9 +196,9 @@ func (w *langchainModel) callOptions(r *model.Request, send func(model.Delta) er
 		o.Tools, o.Functions = tools, nil
 		o.StreamingFunc, o.StreamingReasoningFunc = nil, nil
 		if send != nil {
-			o.StreamingFunc = func(_ context.Context, text []byte) error { return sendTo(send, model.Delta{Text: string(text)}) }
+			o.StreamingFunc = func(_ context.Context, text []byte) error { return send(model.Delta{Text: string(text)}) }
 			o.StreamingReasoningFunc = func(_ context.Context, thought, _ []byte) error {
-				return sendTo(send, model.Delta{Reasoning: string(thought)})
+				return send(model.Delta{Reasoning: string(thought)})
 			}
 		}
 		if r.MaxTokens > 0 {
@@ -219,14 +222,6 @@ func (w *langchainModel) callOptions(r *model.Request, send func(model.Delta) er
 		o.N, o.CandidateCount = min(o.N, 1), min(o.CandidateCount, 1)
 	}
 	return append(slices.Clip(w.options.CallOptions), decide)
-}
-
-// sendTo sends a piece unless it is empty.
-func sendTo(send func(model.Delta) error, d model.Delta) error {
-	if d == (model.Delta{}) {
-		return nil
-	}
-	return send(d)
 }
 
 func (w *langchainModel) toolsOf(all []model.Tool) (out []llms.Tool) {

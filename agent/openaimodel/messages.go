@@ -40,12 +40,12 @@ func (c *conversation) addMessage(m *run.Message) error {
 		return c.addContent(chat.User, m.Parts)
 	case run.RoleAssistant:
 		c.addAssistant(m)
-		return nil
 	case run.RoleTool:
 		c.addResults(m)
-		return nil
+	default:
+		return fmt.Errorf("role %q is unknown", m.Role)
 	}
-	return fmt.Errorf("role %q is unknown", m.Role)
+	return nil
 }
 
 // addContent adds a message of the user or the program.
