@@ -43,14 +43,6 @@ func newEngine(ctx context.Context, a *recipe, q *openQuestions, w *workers) *en
 	return e
 }
 
-// root returns the engine of the root run.
-func (e *engine) root() *engine {
-	for e.parent != nil {
-		e = e.parent
-	}
-	return e
-}
-
 // offered returns the catalog that the model was offered, or the present one if another process
 // offered it.
 func (e *engine) offered() *adapter.Catalog {

@@ -84,7 +84,7 @@ func (f *fallback) Generate(ctx context.Context, r *model.Request) iter.Seq2[mod
 		known := f.memory(r.Scratch)
 		var warnings []string
 		for n := range f.models {
-			i, hasNext := f.index(known.answered+n), n+1 < len(f.models)
+			i, hasNext := (known.answered+n)%len(f.models), n+1 < len(f.models) // the first follows the last
 			info, asked := f.models[i].Info(), *r
 			asked.Scratch = &known.scratches[i]
 			if info.MaxTokens > 0 {
@@ -108,14 +108,11 @@ func (f *fallback) Generate(ctx context.Context, r *model.Request) iter.Seq2[mod
 			if failed == nil {
 				return
 			}
-			next := f.displayName(f.index(i + 1))
+			next := f.displayName((i + 1) % len(f.models))
 			warnings = append(warnings, fmt.Sprintf("model %s failed, so %s was asked: %v", f.displayName(i), next, failed))
 		}
 	}
 }
-
-// index returns the index of the nth model; the first follows the last.
-func (f *fallback) index(n int) int { return n % len(f.models) }
 
 // askModel asks one of the models, and yields its deltas. If it returns an error, nothing but empty
 // deltas was yielded, and the next model is to be asked.

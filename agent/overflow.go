@@ -173,8 +173,7 @@ func (d *dialog) shorten(compactor compact.Compactor, budget compact.Budget) (*l
 	}
 	change := &ledger.Compacted{Replaced: short.Replaced, Messages: short.Messages, Usage: used}
 	d.listKept(change)
-	d.tally.ids = callIDs{}
-	d.tally.window.messages, d.tally.window.history, d.tally.window.results = 0, 0, 0
+	d.tally = tally{}
 	d.truncation = truncation{reported: d.truncation.reported}
 	return change, d.rec.record([]Event{&Compacted{Replaced: change.Replaced}}, change)
 }

@@ -258,7 +258,7 @@ func (d *driver) step() error {
 // proceed advances the run of a sub-agent until it waits or has ended. It is an error if agents are
 // nested deeper than the root run allows.
 func (d *driver) proceed() error {
-	limit := d.engine.root().rec.state.Limits.Depth
+	limit := d.rec.writer.root.Limits.Depth
 	if depth := len(d.rec.path); depth > limit {
 		return fmt.Errorf("sub-agents are nested %d deep, and at most %d levels are allowed (Limits.Depth)", depth, limit)
 	}
