@@ -7,6 +7,7 @@ import (
 	"iter"
 	"math"
 	"strings"
+	"time"
 
 	"github.com/mcpchain/mcpchain/agent/internal/subject"
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -61,8 +62,13 @@ type row struct {
 	updated, due int64
 }
 
+// pageTime bounds the time of a page: the connection to a server may be dead without a sign.
+const pageTime = 30 * time.Second
+
 // page reads at most size rows after last, or the first ones if that is nil.
 func (s *database) page(ctx context.Context, q record.Query, last *row, size int) (page []row, err error) {
+	ctx, cancel := context.WithTimeout(ctx, pageTime)
+	defer cancel()
 	query, args := selectPage(q, last, size)
 	err = s.withReader(ctx, func(c querier) error {
 		return each(ctx, c, s.d.statement(query), args, func(rows *sql.Rows) error {

@@ -9,10 +9,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/internal/check"
 )
 
-// stuck is a driver whose connections hang at a rollback. It records what runs before a transaction, and counts transactions.
+// stuck is a driver whose connections hang at a query and a rollback. It records what runs before a transaction, and counts transactions.
 type stuck struct {
 	driver.Conn
 	settings string
@@ -34,6 +35,10 @@ func (s *stuck) ExecContext(_ context.Context, text string, _ []driver.NamedValu
 func (s *stuck) BeginTx(ctx context.Context, _ driver.TxOptions) (driver.Tx, error) {
 	s.begun++
 	return silent{ctx}, nil
+}
+
+func (*stuck) QueryContext(ctx context.Context, _ string, _ []driver.NamedValue) (driver.Rows, error) {
+	return nil, silent{ctx}.Rollback()
 }
 
 type silent struct{ ctx context.Context }
@@ -83,8 +88,8 @@ func TestGroupWithoutTheLock(t *testing.T) {
 	})
 }
 
-// TestRollbackIsBounded checks that the wait for a rollback ends.
-func TestRollbackIsBounded(t *testing.T) {
+// TestWaitsAreBounded checks that the waits for a rollback and for a list end.
+func TestWaitsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := sql.OpenDB(new(stuck))
 		defer func() { _ = db.Close() }()
@@ -94,6 +99,8 @@ func TestRollbackIsBounded(t *testing.T) {
 		tx.rollback()
 		check.Equal(t, "it took", time.Since(began), rollbackTime)
 		check.Equal(t, "connections are kept", db.Stats().OpenConnections, 0)
+		check.Is(t, check.Err(s.page(t.Context(), record.Query{}, nil, 1)), context.DeadlineExceeded)
+		check.Equal(t, "both took", time.Since(began), rollbackTime+pageTime)
 	})
 }
 

@@ -223,10 +223,8 @@ func TestListByPages(t *testing.T) {
 	at := time.Now().UTC().Truncate(time.Second)
 	var want []string // the newest first
 	for i := range runs {
-		want = append(want, fmt.Sprintf("r%02d", i))
-	}
-	for i, id := range want {
-		moment := at
+		id, moment := fmt.Sprintf("r%02d", i), at
+		want = append(want, id)
 		if i < 5 {
 			moment = at.Add(time.Duration(5-i) * time.Nanosecond)
 		}
@@ -277,16 +275,14 @@ func TestAnsweredQuestion(t *testing.T) {
 	s, _ := assembled(t, settings(t))
 	question := &ledger.Opened{Question: run.Question{ID: "q1", Kind: run.QuestionURL, Survives: true, Elicit: &mcp.ElicitParams{Mode: "url", Message: "pay", URL: "https://pay.test/", ElicitationID: "e"}}}
 	keepRun(t, s.store, "one", question, &ledger.Suspended{})
-	asks := func() (listed, shown int) {
+	asks := func() (listedAndShown [2]int) {
 		var list struct{ Runs []rowJSON }
 		var one runJSON
 		check.Must(t, json.Unmarshal(s.recorded(t, "GET", "http://localhost/runs", "").Body.Bytes(), &list))
 		check.Must(t, json.Unmarshal(s.recorded(t, "GET", "http://localhost/runs/one", "").Body.Bytes(), &one))
-		return list.Runs[0].Asks, len(one.Asks)
+		return [2]int{list.Runs[0].Asks, len(one.Asks)}
 	}
-	listed, shown := asks()
-	check.That(t, listed == 1 && shown == 1, "got %d and %d questions, want one", listed, shown)
+	check.Equal(t, "questions", asks(), [2]int{1, 1})
 	check.Must(t, record.Submit(t.Context(), s.store, run.Key{Tenant: "ada", ID: "one"}, run.Reply{Question: "q1", Action: run.ActionAccept}))
-	listed, shown = asks()
-	check.That(t, listed == 0 && shown == 0, "with an answer: got %d and %d questions, want none", listed, shown)
+	check.Equal(t, "questions with an answer", asks(), [2]int{})
 }
