@@ -15,6 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run/record"
 )
 
+// activities implements the activities of a worker.
 type activities struct {
 	opts    WorkerOptions // completed
 	agents  map[string]*agent.Agent
@@ -197,14 +198,13 @@ func (a *activities) cancel(ctx context.Context, t target) (run.Status, error) {
 	return status, refusal(err)
 }
 
+// tenants bounds the steps of each tenant in a worker.
 type tenants struct {
 	limit int // concurrent steps of one tenant; 0: no limit
 
 	mu    sync.Mutex     // guards the following field
 	steps map[string]int // by the name of the tenant, without those that have none
 }
-
-func newTenants(limit int) *tenants { return &tenants{limit: limit, steps: map[string]int{}} }
 
 // acquire reserves a step of a tenant: ok is false if the tenant is at its limit, and release is nil
 // then. Otherwise release must be called when the step ends.

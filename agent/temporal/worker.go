@@ -126,7 +126,8 @@ func newImplementation(agents []*agent.Agent, opts *WorkerOptions) (*workflows, 
 	if err != nil {
 		return nil, nil, err
 	}
-	a := &activities{opts: o, agents: map[string]*agent.Agent{}, tenants: newTenants(o.TenantSteps), pulse: maxPulse}
+	a := &activities{opts: o, agents: map[string]*agent.Agent{}, pulse: maxPulse}
+	a.tenants = &tenants{limit: o.TenantSteps, steps: map[string]int{}}
 	var lease time.Duration
 	for i, helper := range agents {
 		if helper == nil {

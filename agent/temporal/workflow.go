@@ -74,6 +74,7 @@ type workflows struct {
 	step, quick workflow.ActivityOptions
 }
 
+// driver is an execution of the workflow of a run.
 type driver struct {
 	*workflows
 	job        job
