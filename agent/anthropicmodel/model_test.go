@@ -128,8 +128,7 @@ func TestRequests(t *testing.T) {
 	t.Logf("%d requests", n/testenv.Step(5))
 }
 
-// TestEffort has models that do not all accept a request for no thoughts. Info has the bound of a reply for the effort
-// of the options, which agents reserve.
+// TestEffort has models that do not all accept a request for no thoughts. Info has the bound of a reply, which agents reserve.
 func TestEffort(t *testing.T) {
 	for name, want := range map[string]string{"claude-opus-5-5": "adaptive", "claude-sonnet-5-5": "between_tools", "claude-haiku-5-5": "disabled"} {
 		for effort, bound := range map[string]int{"none": 32_000, "max": 64_000} {
@@ -137,9 +136,8 @@ func TestEffort(t *testing.T) {
 			m := serve(t, h, name, anthropicmodel.Options{Effort: effort})
 			_, _, _, err := ask(t, m, &model.Request{Messages: hi})
 			check.Must(t, err)
-			sent := h.Requests()[0]
-			check.Same(t, name, []any{sent.MaxTokens, m.Info().MaxTokens, m.Info().Window}, []any{bound, bound, int64(1_000_000)})
-			check.That(t, effort == "max" || sent.Thinking["type"] == want, "%s: got %v, want %s", name, sent.Thinking, want)
+			check.Same(t, name, []any{h.Requests()[0].MaxTokens, m.Info().MaxTokens, m.Info().Window}, []any{bound, bound, int64(1_000_000)})
+			check.That(t, effort == "max" || h.Requests()[0].Thinking["type"] == want, "%s: got %v, want %s", name, h.Requests()[0].Thinking, want)
 		}
 	}
 }

@@ -84,8 +84,7 @@ const (
 	leastBudget  = 1_024  // fewest tokens of thoughts that the API accepts
 )
 
-// maxTokens returns the bound of a reply in tokens: the request's, or else the options', or else
-// the default for the effort.
+// maxTokens returns the bound of a reply in tokens: the request's, or else the options', or else by effort.
 func (r *rule) maxTokens(asked, option int, effort string) int {
 	byEffort := defaultReply
 	if effort == "xhigh" || effort == "max" {
