@@ -10,10 +10,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	agenteval "github.com/mcpchain/mcpchain/evals/agent"
-	"github.com/mcpchain/mcpchain/evals/agent/model"
 	"github.com/mcpchain/mcpchain/evals/agent/results"
 	"github.com/mcpchain/mcpchain/evals/agent/suite"
-	"github.com/mcpchain/mcpchain/evals/agent/trial"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
@@ -37,8 +35,7 @@ func Example() {
 			Expect: suite.Expect{Answer: &suite.Answer{Contains: []string{"Ada"}}},
 		}},
 	}
-	settings := trial.Settings{Model: model.Spec{Mode: results.Scripted}, Dir: dir, Patience: 10 * time.Minute}
-	o := agenteval.Options{Settings: settings, Trials: 3}
+	o := agenteval.Options{Model: agenteval.Model{Mode: results.Scripted}, Dir: dir, Patience: 10 * time.Minute, Trials: 3}
 	lines, err := agenteval.Lines(context.Background(), []*suite.Suite{s}, o)
 	if err != nil {
 		log.Fatal(err)

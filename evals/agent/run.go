@@ -1,7 +1,7 @@
 // Package agenteval runs suites of tasks with an agent, and keeps the result of each trial.
 //
-//	settings := trial.Settings{Model: model.Spec{Mode: results.Scripted}}
-//	err := agenteval.Run(ctx, []*suite.Suite{s}, &agenteval.Options{Settings: settings, Results: file})
+//	o := &agenteval.Options{Model: agenteval.Model{Mode: results.Scripted}, Results: file}
+//	err := agenteval.Run(ctx, []*suite.Suite{s}, o)
 package agenteval
 
 import (
@@ -15,18 +15,28 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/mcpchain/mcpchain/evals/agent/results"
 	"github.com/mcpchain/mcpchain/evals/agent/suite"
-	"github.com/mcpchain/mcpchain/evals/agent/trial"
 	"github.com/mcpchain/mcpchain/internal/cost"
+	"github.com/mcpchain/mcpchain/price"
 )
 
 // Options configure [Run].
 type Options struct {
-	trial.Settings
+	Model Model
+
+	// Dir is the directory in which a trial creates its own, which is kept if Keep is set.
+	// Default: the system's temporary directory.
+	Dir  string
+	Keep bool
+
+	Patience time.Duration // minimum time limit of a trial, whatever the task says
+	Prices   *price.Table  // prices of models; default: unknown
+
 	Trials   int // trials of each task; default 1
 	Parallel int // trials at one time; default twice the number of processors
 
@@ -49,7 +59,7 @@ func Run(ctx context.Context, suites []*suite.Suite, o *Options) error {
 		return err
 	}
 	total := len(all)
-	all = slices.DeleteFunc(all, func(t *trial.Trial) bool { return o.Results.Has(t.NewLine().Key()) })
+	all = slices.DeleteFunc(all, func(t *trial) bool { return o.Results.Has(t.newLine().Key()) })
 	parallel := o.Parallel
 	if parallel < 1 {
 		parallel = 2 * runtime.GOMAXPROCS(0)
@@ -75,7 +85,7 @@ func Run(ctx context.Context, suites []*suite.Suite, o *Options) error {
 			break
 		}
 		workers.Go(func() error {
-			if l := t.Run(within); l != nil {
+			if l := t.run(within); l != nil {
 				return record(l)
 			}
 			return nil
@@ -101,7 +111,7 @@ func Lines(ctx context.Context, suites []*suite.Suite, o Options) ([]*results.Li
 }
 
 // plan returns the trials of suites, with the parts that they share. It opens the model.
-func (o *Options) plan(suites []*suite.Suite) (all []*trial.Trial, err error) {
+func (o *Options) plan(suites []*suite.Suite) (all []*trial, err error) {
 	if err := o.check(suites); err != nil {
 		return nil, err
 	}
@@ -116,15 +126,15 @@ func (o *Options) plan(suites []*suite.Suite) (all []*trial.Trial, err error) {
 	if _, ok := cost.PriceOf(o.Prices, m.Endpoint.Name); o.Prices != nil && !ok {
 		return nil, fmt.Errorf("the prices of %s have none of the model %s: it has no column of costs", o.Prices.Date, m)
 	}
-	settings := o.Settings
-	settings.Model = m
+	opened := *o
+	opened.Model = m
 	for _, s := range suites {
 		for _, t := range s.Tasks {
 			if o.Tasks != nil && !o.Tasks(s.Name, t.ID) {
 				continue
 			}
 			for i := range max(o.Trials, 1) {
-				all = append(all, &trial.Trial{Settings: settings, Suite: s, Task: t, N: i, Program: program})
+				all = append(all, &trial{&opened, s, t, i, program})
 			}
 		}
 	}
@@ -133,7 +143,7 @@ func (o *Options) plan(suites []*suite.Suite) (all []*trial.Trial, err error) {
 
 // check returns the first mistake in the model or the suites, or in how they go together.
 func (o *Options) check(suites []*suite.Suite) error {
-	if err := o.Model.Check(); err != nil {
+	if err := o.Model.check(); err != nil {
 		return err
 	}
 	for _, s := range suites {

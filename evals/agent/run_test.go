@@ -14,14 +14,15 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode/utf8"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/mcpchain/mcpchain/evals/agent/model"
+	"github.com/mcpchain/mcpchain/evals/agent/grade"
 	"github.com/mcpchain/mcpchain/evals/agent/results"
 	"github.com/mcpchain/mcpchain/evals/agent/suite"
-	"github.com/mcpchain/mcpchain/evals/agent/trial"
 	"github.com/mcpchain/mcpchain/internal/check"
+	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
 func TestMain(m *testing.M) {
@@ -44,11 +45,11 @@ func TestMain(m *testing.M) {
 // patience is how long a trial may take on a slow machine.
 const patience = 10 * time.Minute
 
-// run runs a suite with its scripts, and returns the lines by task.
-func run(t *testing.T, yaml string, spec model.Spec) map[string]*results.Line {
+// linesOf runs a suite with its scripts, and returns the lines by task.
+func linesOf(t *testing.T, yaml string, spec Model) map[string]*results.Line {
 	t.Helper()
 	s := check.Value(suite.Parse([]byte(yaml)))(t)
-	all := check.Value(Lines(t.Context(), []*suite.Suite{s}, Options{Settings: trial.Settings{Model: spec, Dir: t.TempDir(), Patience: patience}}))(t)
+	all := check.Value(Lines(t.Context(), []*suite.Suite{s}, Options{Model: spec, Dir: t.TempDir(), Patience: patience}))(t)
 	lines := map[string]*results.Line{}
 	for _, l := range all {
 		lines[l.Task] = l
@@ -58,10 +59,10 @@ func run(t *testing.T, yaml string, spec model.Spec) map[string]*results.Line {
 
 // A server that cannot be reached says nothing of the agent, and a reply that does not fit its form is a fault of the suite.
 func TestVoid(t *testing.T) {
-	l := run(t, "name: v\nservers: {s: {command: [/nonexistent/server]}}\ntasks: [{id: t, prompt: p, script: [{say: x}], expect: {}}]", model.Spec{Mode: results.Scripted})["t"]
+	l := linesOf(t, "name: v\nservers: {s: {command: [/nonexistent/server]}}\ntasks: [{id: t, prompt: p, script: [{say: x}], expect: {}}]", Model{Mode: results.Scripted})["t"]
 	check.That(t, l.Outcome == results.Void && l.Cause == "harness", "got %s (%s): %s", l.Outcome, l.Cause, l.Reason)
-	l = run(t, "name: v\nservers: {desk: {inprocess: people, era: modern}}\ntasks: [{id: t, prompt: p, people: {forms: [{action: accept, content: {name: 7}}]}, "+
-		"script: [{calls: [{tool: ask_name}]}, {say: x}], expect: {}}]", model.Spec{Mode: results.Scripted})["t"]
+	l = linesOf(t, "name: v\nservers: {desk: {inprocess: people, era: modern}}\ntasks: [{id: t, prompt: p, people: {forms: [{action: accept, content: {name: 7}}]}, "+
+		"script: [{calls: [{tool: ask_name}]}, {say: x}], expect: {}}]", Model{Mode: results.Scripted})["t"]
 	check.That(t, l.Outcome == results.Void && l.Cause == "harness" && strings.Contains(l.Reason, "answer question"), "got %s (%s): %s", l.Outcome, l.Cause, l.Reason)
 }
 
@@ -74,8 +75,8 @@ tasks: [{id: t, prompt: p, script: [{calls: [{tool: balance, args: {owner: Ada}}
 	s := check.Value(suite.Parse([]byte(hanging)))(t)
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		one := trial.Trial{Settings: trial.Settings{Model: model.Spec{Mode: results.Scripted}, Dir: dir}, Suite: s, Task: s.Tasks[0]}
-		l := one.Run(t.Context())
+		one := trial{Options: &Options{Model: Model{Mode: results.Scripted}, Dir: dir}, suite: s, task: s.Tasks[0]}
+		l := one.run(t.Context())
 		check.That(t, l.Outcome == results.Fail && l.Duration == time.Minute && strings.Contains(l.Reason, context.DeadlineExceeded.Error()),
 			"got %s after %v: %s, want that the trial fails after a minute", l.Outcome, l.Duration, l.Reason)
 	})
@@ -86,9 +87,19 @@ func TestInterruptedTrial(t *testing.T) {
 	s := check.Value(suite.Parse([]byte("name: i\ntasks: [{id: t, prompt: p, script: [{say: x}], expect: {}}]")))(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	one := trial.Trial{Settings: trial.Settings{Model: model.Spec{Mode: results.Scripted}, Dir: t.TempDir()}, Suite: s, Task: s.Tasks[0]}
-	l := one.Run(ctx)
+	one := trial{Options: &Options{Model: Model{Mode: results.Scripted}, Dir: t.TempDir()}, suite: s, task: s.Tasks[0]}
+	l := one.run(ctx)
 	check.That(t, l == nil, "got %+v, want no line", l)
+}
+
+// A long text is cut between two characters.
+func TestTranscriptIsCut(t *testing.T) {
+	task := &suite.Task{System: "a" + strings.Repeat("é", maxText)}
+	all := transcript(task, &grade.Evidence{State: &ledger.State{}})
+	check.Require(t, len(all) == 1, "got %d entries, want 1", len(all))
+	text := strings.TrimSuffix(all[0].Text, "…")
+	check.Equal(t, "bytes", len(text), maxText-1)
+	check.Equal(t, "valid", utf8.ValidString(text), true)
 }
 
 var update = flag.Bool("update", false, "write testdata/bad.golden.json")
@@ -98,7 +109,7 @@ func TestBadScripts(t *testing.T) {
 	data, err := os.ReadFile("testdata/bad.yaml")
 	check.Must(t, err)
 	got := map[string]map[string]float64{}
-	for task, l := range run(t, string(data), model.Spec{Mode: results.Scripted}) {
+	for task, l := range linesOf(t, string(data), Model{Mode: results.Scripted}) {
 		check.That(t, l.Outcome == results.Fail, "%s: got %s: %s", task, l.Outcome, l.Reason)
 		got[task] = map[string]float64{}
 		for _, s := range l.Scores {
@@ -163,8 +174,7 @@ tasks:
 	}
 	defer file.Close()
 	left := perProcess
-	settings := trial.Settings{Model: model.Spec{Mode: results.Scripted}, Dir: dir, Patience: patience}
-	o := &Options{Settings: settings, Results: file, Trials: manyTrials, Parallel: 2}
+	o := &Options{Model: Model{Mode: results.Scripted}, Dir: dir, Patience: patience, Results: file, Trials: manyTrials, Parallel: 2}
 	o.OnLine = func(_ *results.Line, done, all int) {
 		if left--; left == 0 && done < all {
 			if p, err := os.FindProcess(os.Getpid()); err == nil {

@@ -4,20 +4,19 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
-	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/mcpchain/mcpchain/evals/agent/model"
 	"github.com/mcpchain/mcpchain/evals/agent/results"
 	"github.com/mcpchain/mcpchain/evals/agent/suite"
-	"github.com/mcpchain/mcpchain/evals/agent/trial"
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/models"
+	"github.com/mcpchain/mcpchain/internal/testenv/fakehost"
 	"github.com/mcpchain/mcpchain/price"
 )
 
@@ -49,19 +48,19 @@ func same(t *testing.T, l *results.Line) string {
 }
 
 // play is a model that plays a cassette.
-func play(dir string) model.Spec {
-	return model.Spec{Mode: results.Recorded, Endpoint: models.Model{Key: theKey}, Cassette: dir}
+func play(dir string) Model {
+	return Model{Mode: results.Recorded, Endpoint: models.Model{Key: theKey}, Cassette: dir}
 }
 
 // A live model that is recorded has the same results, byte for byte, when it is played: scores, counts, tokens and transcripts.
 func TestRecordedModel(t *testing.T) {
 	live := endpoint(t, taped)
 	live.Cassette, live.Record = t.TempDir(), true
-	recorded := run(t, taped, live)
-	played := run(t, taped, play(live.Cassette))
+	recorded := linesOf(t, taped, live)
+	played := linesOf(t, taped, play(live.Cassette))
 	for id, l := range recorded {
 		p := played[id]
-		check.That(t, l.Outcome == results.Pass && l.Mode == results.Live && p.Mode == results.Recorded && p.Model == "small-1" && l.Reported && l.Tokens != 0,
+		check.That(t, l.Outcome == results.Pass && l.Mode == results.Live && p.Mode == results.Recorded && p.Model == "gpt-4o" && l.Reported && l.Tokens != 0,
 			"%s: got %s (%s, %d tokens): %s; and %s (%s)", id, l.Outcome, l.Mode, l.Tokens, l.Reason, p.Model, p.Mode)
 		check.Same(t, id, same(t, p), same(t, l))
 	}
@@ -95,7 +94,7 @@ func noSecrets(t *testing.T, dir string) {
 func TestMiss(t *testing.T) {
 	live := endpoint(t, taped)
 	live.Cassette, live.Record = t.TempDir(), true
-	run(t, taped, live)
+	linesOf(t, taped, live)
 	for _, c := range []struct {
 		what, from, to, task string
 		wants                []string
@@ -105,7 +104,7 @@ func TestMiss(t *testing.T) {
 		{"a result", "{Ada: 100", "{Ada: 101", "twice", []string{`task "twice"`, "turn 2", "101"}},
 	} {
 		changed := strings.Replace(taped, c.from, c.to, 1)
-		l := run(t, changed, play(live.Cassette))[c.task]
+		l := linesOf(t, changed, play(live.Cassette))[c.task]
 		for _, want := range c.wants {
 			check.That(t, changed != taped && l.Outcome == results.Void && l.Cause == "harness" && strings.Contains(l.Reason, want),
 				"%s: got %s (%s): %s, want %q", c.what, l.Outcome, l.Cause, l.Reason, want)
@@ -117,21 +116,21 @@ func TestMiss(t *testing.T) {
 func TestCassettes(t *testing.T) {
 	one, other := endpoint(t, taped), endpoint(t, taped)
 	one.Cassette, other.Cassette, one.Record, other.Record = t.TempDir(), t.TempDir(), true, true
-	run(t, taped, one)
-	run(t, taped, one) // again: it takes the place of the first recording
-	other.Endpoint.Name = "large-2"
-	run(t, taped, other)
-	a, b := run(t, taped, play(one.Cassette))["twice"], run(t, taped, play(other.Cassette))["twice"]
-	check.That(t, a.Outcome == results.Pass && b.Outcome == results.Pass && a.Key() != b.Key() && b.Model == "large-2",
+	linesOf(t, taped, one)
+	linesOf(t, taped, one) // again: it takes the place of the first recording
+	other.Endpoint.Name = "gpt-4.1"
+	linesOf(t, taped, other)
+	a, b := linesOf(t, taped, play(one.Cassette))["twice"], linesOf(t, taped, play(other.Cassette))["twice"]
+	check.That(t, a.Outcome == results.Pass && b.Outcome == results.Pass && a.Key() != b.Key() && b.Model == "gpt-4.1",
 		"got %s by %s (%s) and %s by %s (%s)", a.Outcome, a.Model, a.Reason, b.Outcome, b.Model, b.Reason)
-	again := run(t, taped, play(one.Cassette+strings.Repeat("/.", 40)))["twice"]
+	again := linesOf(t, taped, play(one.Cassette+strings.Repeat("/.", 40)))["twice"]
 	check.Equal(t, "by another path", again.Key(), a.Key())
 	s := check.Value(suite.Parse([]byte(taped)))(t)
 	changed := *s
 	changed.About = "changed"
 	other.Cassette = one.Cassette
 	for what, c := range map[string]struct {
-		spec  model.Spec
+		spec  Model
 		suite *suite.Suite
 	}{"another model": {other, s}, "another version": {one, &changed}, "nothing": {play(t.TempDir()), s}} {
 		check.Fails(t, check.Err(c.spec.Open([]*suite.Suite{c.suite})), what)
@@ -160,10 +159,10 @@ func TestRecordedServers(t *testing.T) {
 	self := check.Value(os.Executable())(t)
 	live := endpoint(t, served(self))
 	live.Cassette, live.Record = t.TempDir(), true
-	recorded := run(t, served(self), live)["greet"]
+	recorded := linesOf(t, served(self), live)["greet"]
 	offline := play(live.Cassette)
 	offline.Servers = true
-	played := run(t, served("/nonexistent/server"), offline)["greet"]
+	played := linesOf(t, served("/nonexistent/server"), offline)["greet"]
 	check.Require(t, recorded.Outcome == results.Pass && played.Outcome == results.Pass,
 		"got %s: %s; and %s: %s", recorded.Outcome, recorded.Reason, played.Outcome, played.Reason)
 	recorded.SuiteHash = played.SuiteHash // the command differs
@@ -178,28 +177,28 @@ func TestRecordedServers(t *testing.T) {
 	} {
 		err := os.WriteFile(name, []byte(c.tape), 0o600)
 		check.Require(t, err == nil && c.tape != string(data), "%v", err)
-		if l := run(t, served("/nonexistent/server"), offline)["greet"]; l.Outcome != results.Void || !strings.Contains(l.Reason, c.want) || !strings.Contains(l.Reason, `task "greet"`) {
+		if l := linesOf(t, served("/nonexistent/server"), offline)["greet"]; l.Outcome != results.Void || !strings.Contains(l.Reason, c.want) || !strings.Contains(l.Reason, `task "greet"`) {
 			t.Errorf("%s: got %s: %s, want %q", what, l.Outcome, l.Reason, c.want)
 		}
 	}
 	remote := strings.Replace(served(self), "command: ["+fmt.Sprintf("%q", self)+"]", "url: http://localhost:1/mcp", 1)
 	s := check.Value(suite.Parse([]byte(remote)))(t)
-	check.Text(t, Run(t.Context(), []*suite.Suite{s}, &Options{Settings: trial.Settings{Model: offline}}), "has a URL")
+	check.Text(t, Run(t.Context(), []*suite.Suite{s}, &Options{Model: offline}), "has a URL")
 }
 
 // A model with a price has a cost, also when it is played. Without prices there is no cost.
 func TestCost(t *testing.T) {
 	live := endpoint(t, taped)
 	live.Cassette, live.Record = t.TempDir(), true
-	run(t, taped, live)
+	linesOf(t, taped, live)
 	s := check.Value(suite.Parse([]byte(taped)))(t)
-	for _, prices := range []*price.Table{nil, {Date: "2026-11-01", Models: []price.Price{{Model: "small-*", Currency: "USD", Input: 1_000_000, Output: 2_000_000}}}} {
-		settings := trial.Settings{Model: play(live.Cassette), Dir: t.TempDir(), Prices: prices, Patience: patience}
-		lines := check.Value(Lines(t.Context(), []*suite.Suite{s}, Options{Settings: settings}))(t)
+	for _, prices := range []*price.Table{nil, {Date: "2026-11-01", Models: []price.Price{{Model: "gpt-4o", Currency: "USD", Input: 1_000_000, Output: 1_000_000}}}} {
+		o := Options{Model: play(live.Cassette), Dir: t.TempDir(), Prices: prices, Patience: patience}
+		lines := check.Value(Lines(t.Context(), []*suite.Suite{s}, o))(t)
 		for _, l := range lines {
 			want := int64(0)
 			if prices != nil {
-				want = l.Tokens / 15 * (10 + 2*5) // each reply has 10 tokens in, and 5 out
+				want = l.Tokens
 			}
 			check.That(t, l.Cost["USD"] == want && (l.Prices == "") == (prices == nil),
 				"%s: got %v of %d tokens by prices of %q, want %d", l.Task, l.Cost, l.Tokens, l.Prices, want)
@@ -209,72 +208,32 @@ func TestCost(t *testing.T) {
 
 // An endpoint that fails says nothing of the agent.
 func TestEndpointFails(t *testing.T) {
-	const broken = "name: broken\ntasks: [{id: t, prompt: out of order, script: [{say: x}], expect: {}}]"
-	l := run(t, broken, endpoint(t, broken))["t"]
-	check.That(t, l.Outcome == results.Void && l.Cause == "infra" && strings.Contains(l.Reason, "no such model"), "got %s (%s): %s", l.Outcome, l.Cause, l.Reason)
+	live := endpoint(t, taped)
+	live.Endpoint.Name = "gpt-0"
+	l := linesOf(t, taped, live)["twice"]
+	check.That(t, l.Outcome == results.Void && l.Cause == "infra" && strings.Contains(l.Reason, "does not exist"), "got %s (%s): %s", l.Outcome, l.Cause, l.Reason)
 }
 
 // theKey is the key of models in tests, and a word of a prompt.
 const theKey = "xyzzy42plugh"
 
-// endpoint is an OpenAI-compatible server that says what the scripts of a suite say. It knows a task by its
-// prompt, and the step by the replies before it. It refuses conversations with the text "out of order".
-func endpoint(t *testing.T, yaml string) model.Spec {
+// endpoint is a host that says what the scripts of a suite say. It knows a task by its prompt, and the step by the
+// replies before it.
+func endpoint(t *testing.T, yaml string) Model {
 	t.Helper()
 	s := check.Value(suite.Parse([]byte(yaml)))(t)
-	scripts := map[string][]suite.Step{}
-	for _, task := range s.Tasks {
-		scripts[task.Prompt] = task.Script
-	}
-	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var in struct {
-			Messages []struct {
-				Role    string
-				Content json.RawMessage
-			}
+	web := httptest.NewServer(&fakehost.OpenAI{Key: theKey, Reply: func(r *fakehost.OpenAIRequest) (reply []fakehost.Block) {
+		at := strings.Count(string(r.Body), `"role":"assistant"`)
+		i := slices.IndexFunc(s.Tasks, func(task *suite.Task) bool { return strings.Contains(string(r.Body), task.Prompt) })
+		step := s.Tasks[i].Script[at]
+		if step.Say != "" {
+			reply = append(reply, fakehost.Block{Type: "text", Text: step.Say})
 		}
-		err := json.NewDecoder(r.Body).Decode(&in)
-		var script []suite.Step
-		replies := 0
-		for _, m := range in.Messages {
-			if m.Role == "assistant" {
-				replies++
-			}
-			for text, steps := range scripts {
-				if script == nil && text != "" && strings.Contains(string(m.Content), text) {
-					script = steps
-				}
-			}
-			if strings.Contains(string(m.Content), "out of order") {
-				http.Error(w, `{"error":{"message":"no such model"}}`, http.StatusBadRequest)
-				return
-			}
+		for j, c := range step.Calls {
+			reply = append(reply, fakehost.Block{Type: "call", ID: fmt.Sprintf("c%d_%d", at, j), Name: c.Tool, Arguments: string(c.Args)})
 		}
-		if err != nil || replies >= len(script) {
-			http.Error(w, fmt.Sprintf(`{"error":{"message":"step %d of %d, %v"}}`, replies, len(script), err), http.StatusBadRequest)
-			return
-		}
-		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(completion(replies, script[replies])) // the client may be gone
-	}))
+		return reply
+	}})
 	t.Cleanup(web.Close)
-	return model.Spec{Mode: results.Live, Endpoint: models.Model{Name: "small-1", BaseURL: web.URL + "/v1", Key: theKey}}
-}
-
-// completion is a step as the API has it.
-func completion(at int, step suite.Step) map[string]any {
-	message := map[string]any{"role": "assistant", "content": step.Say}
-	var calls []any
-	for i, c := range step.Calls {
-		calls = append(calls, map[string]any{"id": fmt.Sprintf("c%d_%d", at, i), "type": "function",
-			"function": map[string]any{"name": c.Tool, "arguments": string(c.Args)}})
-	}
-	reason := "stop"
-	if calls != nil {
-		message["tool_calls"], reason = calls, "tool_calls"
-	}
-	return map[string]any{
-		"id": "x", "object": "chat.completion", "model": "small-1", "choices": []any{map[string]any{"index": 0, "message": message, "finish_reason": reason}},
-		"usage": map[string]any{"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15},
-	}
+	return Model{Mode: results.Live, Endpoint: models.Model{Name: "gpt-4o", Host: "openai", API: "chat", BaseURL: web.URL + "/v1", Key: theKey}}
 }

@@ -126,8 +126,7 @@ func (s *shown) sandbox(view *apps.View, wild bool) sandbox.Frame {
 
 func listen(t *testing.T) net.Listener {
 	t.Helper()
-	l := check.Value(net.Listen("tcp", "127.0.0.1:0"))(t)
-	return l
+	return check.Value(net.Listen("tcp", "127.0.0.1:0"))(t)
 }
 
 func serve(t *testing.T, l net.Listener, h http.Handler) {

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -20,6 +19,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpchain/mcpchain/internal/check"
+	testpeer "github.com/mcpchain/mcpchain/internal/testenv/peer"
 	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
@@ -131,42 +131,33 @@ func add(_ context.Context, _ *sdk.CallToolRequest, args addArgs) (*sdk.CallTool
 	return nil, sum{args.A + args.B}, nil
 }
 
-// think asks the client's model. The SDK turns the question into a request of the server in the legacy era.
-func think(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-	answer, ok := req.Params.InputResponses["thought"]
-	if !ok {
-		return &sdk.CallToolResult{RequestState: "thinking", InputRequests: sdk.InputRequestMap{"thought": &sdk.CreateMessageParams{
-			MaxTokens: 64,
-			Messages:  []*sdk.SamplingMessage{{Role: "user", Content: &sdk.TextContent{Text: "What now?"}}},
-		}}}, nil
-	}
-	raw, err := json.Marshal(answer)
-	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: string(raw)}}}, err
-}
+// think, ask and where ask the client's model, the person, and for roots. The SDK turns the question into a request of the
+// server in the legacy era.
+var (
+	think = askFor("thought", "thinking", &sdk.CreateMessageParams{
+		MaxTokens: 64,
+		Messages:  []*sdk.SamplingMessage{{Role: "user", Content: &sdk.TextContent{Text: "What now?"}}},
+	})
+	ask = askFor("color", "", &sdk.ElicitParams{
+		Message: "Which colour?",
+		RequestedSchema: &jsonschema.Schema{
+			Type:       "object",
+			Properties: map[string]*jsonschema.Schema{"color": {Type: "string"}, "shade": {Type: "string", Default: json.RawMessage(`"dark"`)}},
+			Required:   []string{"color"},
+		},
+	})
+	where = askFor("roots", "", &sdk.ListRootsParams{})
+)
 
-func ask(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-	answer, ok := req.Params.InputResponses["color"]
-	if !ok {
-		return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{"color": &sdk.ElicitParams{
-			Message: "Which colour?",
-			RequestedSchema: &jsonschema.Schema{
-				Type:       "object",
-				Properties: map[string]*jsonschema.Schema{"color": {Type: "string"}, "shade": {Type: "string", Default: json.RawMessage(`"dark"`)}},
-				Required:   []string{"color"},
-			},
-		}}}, nil
+func askFor(name, state string, question sdk.InputRequest) sdk.ToolHandler {
+	return func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		answer, ok := req.Params.InputResponses[name]
+		if !ok {
+			return &sdk.CallToolResult{RequestState: state, InputRequests: sdk.InputRequestMap{name: question}}, nil
+		}
+		raw, err := json.Marshal(answer)
+		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: string(raw)}}}, err
 	}
-	raw, err := json.Marshal(answer)
-	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: string(raw)}}}, err
-}
-
-func where(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-	answer, ok := req.Params.InputResponses["roots"]
-	if !ok {
-		return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{"roots": &sdk.ListRootsParams{}}}, nil
-	}
-	raw, err := json.Marshal(answer)
-	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: string(raw)}}}, err
 }
 
 func count(ctx context.Context, req *sdk.CallToolRequest, _ struct{}) (*sdk.CallToolResult, any, error) {
@@ -190,13 +181,7 @@ func goHTTP(t *testing.T, opts *sdk.StreamableHTTPOptions) mcpclient.Transport {
 }
 
 // goPipe serves goServer over a pair of pipes, framed like stdio.
-func goPipe(t *testing.T) mcpclient.Transport {
-	fromClient, toServer := io.Pipe()
-	fromServer, toClient := io.Pipe()
-	session := check.Value(goServer(t.Context()).Connect(context.Background(), &sdk.IOTransport{Reader: fromClient, Writer: toClient}, nil))(t)
-	t.Cleanup(func() { _ = session.Close() })
-	return &mcpclient.IO{Reader: fromServer, Writer: toServer}
-}
+func goPipe(t *testing.T) mcpclient.Transport { return testpeer.Connect(t, goServer(t.Context())) }
 
 func serveGo() int {
 	if err := goServer(context.Background()).Run(context.Background(), &sdk.StdioTransport{}); err != nil {

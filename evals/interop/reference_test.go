@@ -64,8 +64,7 @@ type content struct{ Content string }
 
 // realDir is a new folder under its real name, as for the server.
 func realDir(t *testing.T) string {
-	dir := check.Value(filepath.EvalSymlinks(t.TempDir()))(t)
-	return dir
+	return check.Value(filepath.EvalSymlinks(t.TempDir()))(t)
 }
 
 // TestFilesystem has the reference server for files as its peer. It asks for the client's roots, and works only in these.

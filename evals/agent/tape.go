@@ -1,4 +1,4 @@
-package trial
+package agenteval
 
 import (
 	"os"
@@ -15,7 +15,7 @@ var secretNames = regexp.MustCompile(`(?i)key|token|secret|passw|credential|auth
 
 func (p *player) filter() *tape.Filter {
 	known := []string{p.Model.Endpoint.Key}
-	for _, s := range p.Suite.Servers {
+	for _, s := range p.suite.Servers {
 		for name, value := range s.Env {
 			if secretNames.MatchString(name) {
 				known = append(known, value)
@@ -27,15 +27,15 @@ func (p *player) filter() *tape.Filter {
 
 // openTape opens the tape of a trial whose model is recorded or played. A recording starts from the beginning.
 func (p *player) openTape() (err error) {
-	file := tape.File(p.Model.Cassette, p.Suite.Name, p.Task.ID, p.N)
+	file := tape.File(p.Model.Cassette, p.suite.Name, p.task.ID, p.n)
 	switch {
 	case p.Model.Record:
 		if err := tape.Clear(file); err != nil {
 			return err
 		}
-		p.tape = tape.Recorder(p.Task.ID, file, p.filter())
+		p.tape = tape.Recorder(p.task.ID, file, p.filter())
 	case p.Model.Mode == results.Recorded:
-		p.tape, err = tape.Player(p.Task.ID, file, p.filter())
+		p.tape, err = tape.Player(p.task.ID, file, p.filter())
 	}
 	return err
 }
@@ -57,9 +57,9 @@ func (p *player) keepFiles() error {
 			return err
 		}
 	}
-	for _, s := range p.Task.Expect.State {
+	for _, s := range p.task.Expect.State {
 		label, _, _ := strings.Cut(strings.TrimSuffix(s.File, ".json"), "/")
-		if server := p.Suite.Servers[label]; server != nil && server.InProcess != "" {
+		if server := p.suite.Servers[label]; server != nil && server.InProcess != "" {
 			continue
 		}
 		if text, ok := files[s.File]; ok {

@@ -1,4 +1,4 @@
-package trial
+package agenteval
 
 import (
 	"context"
@@ -39,7 +39,7 @@ func (p *player) drive(ctx context.Context) (err error) {
 	if err != nil {
 		return &harnessError{err}
 	}
-	for _, input := range append([]string{p.Task.Prompt}, p.Task.Turns...) {
+	for _, input := range append([]string{p.task.Prompt}, p.task.Turns...) {
 		result, err := a.Run(ctx, agent.Text(input), agent.WithRun(runID))
 		if err != nil || result.Status != run.StatusFinished {
 			return err
@@ -50,13 +50,13 @@ func (p *player) drive(ctx context.Context) (err error) {
 
 // newAgent returns the task's agent. tools may be nil.
 func (p *player) newAgent(tools *adapter.Toolset) (*agent.Agent, error) {
-	m, err := p.Model.ForTrial(p.Task, p.tape)
+	m, err := p.Model.forTrial(p.task, p.tape)
 	if err != nil {
 		return nil, err
 	}
-	limits := &p.Task.Limits
+	limits := &p.task.Limits
 	opts := &agent.Options{
-		System:   p.Task.System,
+		System:   p.task.System,
 		Durable:  agent.Durable{Store: p.store},
 		Model:    agent.ModelSettings{Retries: -1, Prices: p.Prices}, // a live model tries again itself
 		Discover: agent.Discover{Threshold: -1},                      // tasks measure how a model chooses among all tools
@@ -71,9 +71,9 @@ func (p *player) newAgent(tools *adapter.Toolset) (*agent.Agent, error) {
 
 // openTools opens the servers of the task, nil if there are none. Each of them has to work.
 func (p *player) openTools(ctx context.Context) (*adapter.Toolset, error) {
-	labels := p.Task.Servers
+	labels := p.task.Servers
 	if labels == nil {
-		labels = slices.Sorted(maps.Keys(p.Suite.Servers))
+		labels = slices.Sorted(maps.Keys(p.suite.Servers))
 	}
 	var servers []adapter.Server
 	for _, label := range labels {
@@ -100,16 +100,16 @@ func (p *player) openTools(ctx context.Context) (*adapter.Toolset, error) {
 
 // server describes a server of the suite to the agent.
 func (p *player) server(ctx context.Context, label string) (*adapter.Server, error) {
-	s := p.Suite.Servers[label]
+	s := p.suite.Servers[label]
 	if s == nil {
 		return nil, errors.New("suite has no such server")
 	}
 	as := s.As
 	as.Name = label
-	if len(p.Task.Allow) > 0 {
-		as.Allow = p.Task.Allow
+	if len(p.task.Allow) > 0 {
+		as.Allow = p.task.Allow
 	}
-	as.Deny = append(slices.Clip(as.Deny), p.Task.Deny...)
+	as.Deny = append(slices.Clip(as.Deny), p.task.Deny...)
 	switch s.Era {
 	case "legacy":
 		as.Revision = mcp.Revision20251125
@@ -127,17 +127,17 @@ func (p *player) options() *adapter.Options {
 	o := &adapter.Options{
 		ClientOptions: &mcpclient.Options{},
 		Policy: adapter.Policy{
-			MaxResult:      p.Task.Limits.Result,
+			MaxResult:      p.task.Limits.Result,
 			ConnectTimeout: -1,
 			IdleTimeout:    -1,
 			CallTimeout:    -1,
 			Start:          adapter.StartAvailable,
 		},
 	}
-	if ms := p.Task.Limits.Millis; ms > 0 {
+	if ms := p.task.Limits.Millis; ms > 0 {
 		o.Policy.CallTimeout = time.Duration(ms) * time.Millisecond
 	}
-	if len(p.Task.People.Sampling) > 0 {
+	if len(p.task.People.Sampling) > 0 {
 		o.ClientOptions.Sampling = mcp.SamplingFunc(p.sample)
 	}
 	return o
@@ -195,8 +195,8 @@ func (p *player) command(s *suite.Server) (mcpclient.Transport, error) {
 // fromFolder resolves a word that begins with ./ or ../ relative to the folder of the suite.
 func (p *player) fromFolder(word string) string {
 	first, _, _ := strings.Cut(filepath.ToSlash(word), "/")
-	if p.Suite.Folder == "" || len(first) == len(word) || first != "." && first != ".." {
+	if p.suite.Folder == "" || len(first) == len(word) || first != "." && first != ".." {
 		return word
 	}
-	return filepath.Join(p.Suite.Folder, filepath.FromSlash(word))
+	return filepath.Join(p.suite.Folder, filepath.FromSlash(word))
 }

@@ -1,4 +1,4 @@
-package trial
+package agenteval
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 )
 
 func (p *player) people() agent.Person {
-	people := &p.Task.People
+	people := &p.task.People
 	person := agent.Person{Reply: func(_ context.Context, q *run.Question) (run.Reply, error) {
 		reply, err := answer(people, q)
 		if err != nil {
@@ -70,7 +70,7 @@ func (p *player) sample(_ context.Context, q *mcp.CreateMessageParams) (*mcp.Cre
 	if err != nil {
 		return nil, err
 	}
-	for _, s := range p.Task.People.Sampling {
+	for _, s := range p.task.People.Sampling {
 		if !strings.Contains(string(asked), s.Message) {
 			continue
 		}

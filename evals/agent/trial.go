@@ -1,5 +1,4 @@
-// Package trial runs a task once, with servers and a directory of its own, and with people who answer as the task says.
-package trial
+package agenteval
 
 import (
 	"context"
@@ -12,54 +11,36 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/evals/agent/grade"
-	"github.com/mcpchain/mcpchain/evals/agent/model"
 	"github.com/mcpchain/mcpchain/evals/agent/results"
 	"github.com/mcpchain/mcpchain/evals/agent/suite"
 	"github.com/mcpchain/mcpchain/evals/agent/tape"
 	"github.com/mcpchain/mcpchain/evals/agent/world"
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/internal/ledger"
-	"github.com/mcpchain/mcpchain/price"
 )
 
-// Trial is one attempt at a task.
-type Trial struct {
-	Settings
-	Suite   *suite.Suite
-	Task    *suite.Task
-	N       int    // number of the attempt, from 0
-	Program string // hash of this program, for the line
+// trial is one attempt at a task, with servers and a directory of its own, and with people who answer as the task says.
+type trial struct {
+	*Options
+	suite   *suite.Suite
+	task    *suite.Task
+	n       int    // number of the attempt, from 0
+	program string // hash of this program, for the line
 }
 
-// Settings are the same for many trials.
-type Settings struct {
-	Model model.Spec
-
-	// Dir is the directory in which a trial creates its own, which is kept if Keep is set.
-	// Default: the system's temporary directory.
-	Dir  string
-	Keep bool
-
-	// Patience is the least time that a trial may take, if its limits are shorter. Default 0.
-	Patience time.Duration
-
-	// Prices are the prices of models. Default: unknown.
-	Prices *price.Table
-}
-
-// NewLine returns the line of the trial before it runs.
-func (t *Trial) NewLine() *results.Line {
+// newLine returns the line of the trial before it runs.
+func (t *trial) newLine() *results.Line {
 	return &results.Line{
 		Version: results.Version{
-			Suite:     t.Suite.Name,
-			SuiteHash: t.Suite.Hash(),
+			Suite:     t.suite.Name,
+			SuiteHash: t.suite.Hash(),
 			Mode:      t.Model.Mode,
 			Model:     t.Model.String(),
 			Config:    t.Model.Hash(),
-			Program:   t.Program,
+			Program:   t.program,
 		},
-		Task:  t.Task.ID,
-		Trial: t.N,
+		Task:  t.task.ID,
+		Trial: t.n,
 		Date:  time.Now().UTC(),
 	}
 }
@@ -76,10 +57,10 @@ func harnessErrorf(format string, args ...any) error {
 	return &harnessError{fmt.Errorf(format, args...)}
 }
 
-// Run runs the trial. Failures are in the line. It returns nil if the context ends.
-func (t *Trial) Run(ctx context.Context) *results.Line {
+// run runs the trial. Failures are in the line. It returns nil if the context ends.
+func (t *trial) run(ctx context.Context) *results.Line {
 	began := time.Now()
-	l := t.NewLine()
+	l := t.newLine()
 	limited, cancel := context.WithTimeout(ctx, t.timeout())
 	defer cancel()
 	e, err := t.play(limited, l)
@@ -92,8 +73,8 @@ func (t *Trial) Run(ctx context.Context) *results.Line {
 }
 
 // timeout returns the limit of the task, by default 60 s, or 600 s for a live model, but at least t.Patience.
-func (t *Trial) timeout() time.Duration {
-	seconds := t.Task.Limits.Seconds
+func (t *trial) timeout() time.Duration {
+	seconds := t.task.Limits.Seconds
 	if seconds == 0 {
 		seconds = 60
 		if t.Model.Mode == results.Live {
@@ -104,7 +85,7 @@ func (t *Trial) timeout() time.Duration {
 }
 
 // play runs the agent, fills in the line and returns the evidence, also with an error of the run itself.
-func (t *Trial) play(ctx context.Context, l *results.Line) (*grade.Evidence, error) {
+func (t *trial) play(ctx context.Context, l *results.Line) (*grade.Evidence, error) {
 	dir, err := os.MkdirTemp(t.Dir, "trial")
 	if err != nil {
 		return nil, harnessErrorf("%w", err)
@@ -112,7 +93,7 @@ func (t *Trial) play(ctx context.Context, l *results.Line) (*grade.Evidence, err
 	if !t.Keep {
 		defer os.RemoveAll(dir)
 	}
-	p := &player{Trial: t, dir: dir, store: record.NewMemory(), world: world.New(dir)}
+	p := &player{trial: t, dir: dir, store: record.NewMemory(), world: world.New(dir)}
 	defer p.close()
 	defer func() { removeSecrets(l, p.filter()) }()
 	err = p.performTask(ctx)
@@ -132,8 +113,8 @@ func (t *Trial) play(ctx context.Context, l *results.Line) (*grade.Evidence, err
 	if t.Prices != nil {
 		l.Cost, l.Prices = e.State.Spent.Cost, t.Prices.Date
 	}
-	l.Transcript = transcript(t.Task, e)
-	scores, gradeErr := grade.Grade(&t.Task.Expect, e) // while the files exist
+	l.Transcript = transcript(t.task, e)
+	scores, gradeErr := grade.Grade(&t.task.Expect, e) // while the files exist
 	l.Scores = scores
 	if gradeErr != nil {
 		return nil, &harnessError{gradeErr} // a grader cannot decide
@@ -146,7 +127,7 @@ func judge(l *results.Line, e *grade.Evidence, err error) {
 	switch {
 	case errors.Is(err, errHarness) || errors.Is(err, tape.ErrMiss):
 		l.Outcome, l.Cause = results.Void, "harness"
-	case errors.Is(err, model.ErrInfra):
+	case errors.Is(err, errInfra):
 		l.Outcome, l.Cause = results.Void, "infra"
 	case errors.Is(err, context.DeadlineExceeded): // the time was up
 		l.Outcome = results.Fail
@@ -172,7 +153,7 @@ func judge(l *results.Line, e *grade.Evidence, err error) {
 
 // player has the parts of a trial.
 type player struct {
-	*Trial
+	*trial
 	dir    string
 	world  *world.World
 	store  record.Store

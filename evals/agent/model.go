@@ -1,5 +1,4 @@
-// Package model has the models that trials use: scripted, recorded, and live.
-package model
+package agenteval
 
 import (
 	"cmp"
@@ -19,8 +18,8 @@ import (
 	"github.com/mcpchain/mcpchain/internal/models"
 )
 
-// Spec specifies which model trials use.
-type Spec struct {
+// Model specifies which model trials use: a scripted, a recorded, or a live one.
+type Model struct {
 	Mode results.Mode `json:"mode"`
 
 	// Endpoint is the model of the modes live and demo; in the mode recorded it is only for the
@@ -33,35 +32,35 @@ type Spec struct {
 	Record   bool   `json:"record,omitempty"`
 	Servers  bool   `json:"servers,omitempty"` // also play the servers, in the mode recorded
 
-	Tape string    `json:"tape,omitempty"` // hash of the cassette's content, see [Spec.Open]
+	Tape string    `json:"tape,omitempty"` // hash of the cassette's content, see [Model.Open]
 	Info tape.Info `json:"info,omitzero"`  // info of a recorded model
 }
 
 // String returns the name of the model in results.
-func (s Spec) String() string { return cmp.Or(s.Endpoint.Name, string(s.Mode)) }
+func (m Model) String() string { return cmp.Or(m.Endpoint.Name, string(m.Mode)) }
 
 // Hash identifies the model, its settings, and the content of its cassette.
-func (s Spec) Hash() string {
-	s.Endpoint.Key, s.Cassette, s.Record, s.Info = "", "", false, tape.Info{}
-	if s.Mode == results.Demo { // regardless of its port
-		s.Endpoint.BaseURL = ""
+func (m Model) Hash() string {
+	m.Endpoint.Key, m.Cassette, m.Record, m.Info = "", "", false, tape.Info{}
+	if m.Mode == results.Demo { // regardless of its port
+		m.Endpoint.BaseURL = ""
 	}
-	return suite.Hash(s)
+	return suite.Hash(m)
 }
 
-// Check returns an error for an invalid spec.
-func (s Spec) Check() error {
-	asks := s.Mode == results.Live || s.Mode == results.Demo
+// check returns an error for an invalid model.
+func (m Model) check() error {
+	asks := m.Mode == results.Live || m.Mode == results.Demo
 	switch {
-	case !asks && s.Mode != results.Scripted && s.Mode != results.Recorded:
-		return fmt.Errorf("there is no mode %q", s.Mode)
-	case asks && s.Endpoint.Name == "":
+	case !asks && m.Mode != results.Scripted && m.Mode != results.Recorded:
+		return fmt.Errorf("there is no mode %q", m.Mode)
+	case asks && m.Endpoint.Name == "":
 		return errors.New("a live model has a name")
-	case s.Record && !asks:
+	case m.Record && !asks:
 		return errors.New("only a model that is asked can be recorded")
-	case s.Servers && s.Mode != results.Recorded:
+	case m.Servers && m.Mode != results.Recorded:
 		return errors.New("recorded servers go with a recorded model")
-	case (s.Mode == results.Recorded || s.Record) && s.Cassette == "":
+	case (m.Mode == results.Recorded || m.Record) && m.Cassette == "":
 		return errors.New("a recorded model has a directory of cassettes")
 	}
 	return nil
@@ -69,69 +68,69 @@ func (s Spec) Check() error {
 
 // Open completes the spec with the description of the model in its cassette. For a recording it
 // creates the cassette, or continues one.
-func (s Spec) Open(suites []*suite.Suite) (Spec, error) {
-	if s.Record {
-		m, err := s.Endpoint.Open(nil)
+func (m Model) Open(suites []*suite.Suite) (Model, error) {
+	if m.Record {
+		asked, err := m.Endpoint.Open(nil)
 		if err != nil {
-			return s, err
+			return m, err
 		}
 		l := &tape.Label{
-			Model:   s.Endpoint.Name,
-			BaseURL: s.Endpoint.BaseURL,
-			Info:    tape.InfoOf(m.Info()),
+			Model:   m.Endpoint.Name,
+			BaseURL: m.Endpoint.BaseURL,
+			Info:    tape.InfoOf(asked.Info()),
 			Date:    time.Now().UTC(),
 			Suites:  map[string]string{},
 		}
-		for _, current := range suites {
-			l.Suites[current.Name] = current.Hash()
+		for _, s := range suites {
+			l.Suites[s.Name] = s.Hash()
 		}
-		return s, tape.Begin(s.Cassette, l)
+		return m, tape.Begin(m.Cassette, l)
 	}
-	if s.Mode != results.Recorded {
-		return s, nil
+	if m.Mode != results.Recorded {
+		return m, nil
 	}
-	l, hash, err := tape.Read(s.Cassette)
+	l, hash, err := tape.Read(m.Cassette)
 	if err != nil {
-		return s, err
+		return m, err
 	}
-	for _, current := range suites {
-		if _, ok := l.Suites[current.Name]; !ok {
-			return s, fmt.Errorf("%w: nothing of the suite %q is in %s", tape.ErrMiss, current.Name, s.Cassette)
+	for _, s := range suites {
+		if _, ok := l.Suites[s.Name]; !ok {
+			return m, fmt.Errorf("%w: nothing of the suite %q is in %s", tape.ErrMiss, s.Name, m.Cassette)
 		}
 	}
-	s.Endpoint.Name, s.Endpoint.BaseURL, s.Info, s.Tape = l.Model, l.BaseURL, l.Info, hash
-	return s, nil
+	m.Endpoint.Name, m.Endpoint.BaseURL, m.Info, m.Tape = l.Model, l.BaseURL, l.Info, hash
+	return m, nil
 }
 
-// ErrInfra matches errors of a model's endpoint, which say nothing about the agent.
-var ErrInfra = errors.New("the endpoint of the model failed")
+// errInfra matches errors of a model's endpoint, which say nothing about the agent.
+var errInfra = errors.New("the endpoint of the model failed")
 
-// ForTrial returns the model for a trial of a task, which is recorded to a tape or played from it, or has none.
-func (s Spec) ForTrial(task *suite.Task, t *tape.Tape) (agent.Model, error) {
-	switch s.Mode {
+// forTrial returns the model for a trial of a task, which is recorded to a tape or played from it, or has none.
+func (m Model) forTrial(task *suite.Task, t *tape.Tape) (agent.Model, error) {
+	switch m.Mode {
 	case results.Scripted:
 		return &script{task.Script}, nil
 	case results.Recorded:
-		return t.PlayModel(s.Info), nil
+		return t.PlayModel(m.Info), nil
 	}
-	m, err := s.Endpoint.Open(nil)
+	asked, err := m.Endpoint.Open(nil)
 	if err != nil {
 		return nil, err
 	}
-	if s.Record {
-		return t.RecordModel(live{m}), nil
+	if m.Record {
+		return t.RecordModel(live{asked}), nil
 	}
-	return live{m}, nil
+	return live{asked}, nil
 }
 
-// live is a model whose errors match [ErrInfra]. It has retried before it returns one.
+// live is a model whose errors match [errInfra]. It has retried before it returns one.
 type live struct{ agent.Model }
 
 func (l live) Generate(ctx context.Context, r *llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
 		for d, err := range l.Model.Generate(ctx, r) {
 			if err != nil && ctx.Err() == nil {
-				err = fmt.Errorf("%w: %w", ErrInfra, err)
+				err = fmt.Errorf("%w: %w", errInfra, err)
 			}
 			if !yield(d, err) {
 				return
@@ -164,7 +163,7 @@ func (s *script) next(history []run.Message) (*llm.Response, error) {
 			return nil, fmt.Errorf("step %d of the script has to see %q, and saw %q", at+1, want, seen)
 		}
 	}
-	return reply(at, step), nil
+	return replyOf(at, step), nil
 }
 
 // position returns the number of replies in the history, and the text since the last one.
@@ -183,7 +182,7 @@ func position(history []run.Message) (replies int, seen string) {
 	return replies, since.String()
 }
 
-func reply(at int, step suite.Step) *llm.Response {
+func replyOf(at int, step suite.Step) *llm.Response {
 	r := &llm.Response{Message: run.Message{Role: run.RoleAssistant}, Finish: llm.FinishStop}
 	if step.Say != "" {
 		r.Message = run.Text(run.RoleAssistant, step.Say)
