@@ -60,8 +60,7 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// IsTransient reports whether an HTTP status is about the server's state rather than the request:
-// 408, 429 and 5xx.
+// IsTransient reports whether an HTTP status is about the server's state rather than the request: 408, 429 and 5xx.
 func IsTransient(status int) bool {
 	return status >= 500 || status == http.StatusRequestTimeout || status == http.StatusTooManyRequests
 }

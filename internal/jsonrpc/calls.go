@@ -8,8 +8,7 @@ import (
 	"sync"
 )
 
-// Calls is the table of requests that await their responses. The zero value is ready; all methods
-// may be called concurrently.
+// Calls is the table of requests that await their responses. The zero value is ready; all methods may be called concurrently.
 type Calls struct {
 	mu      sync.Mutex
 	last    int64

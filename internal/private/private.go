@@ -81,9 +81,8 @@ func ReadFile(path string, limit int64, denied fs.FileMode) ([]byte, error) {
 	return content, nil
 }
 
-// WriteFile replaces a whole file (mode 0600): a reader gets the old content or
-// the new. The directory has to pass [CheckDir]. If the process dies meanwhile,
-// an unfinished file remains for [Sweep].
+// WriteFile replaces a whole file (mode 0600): a reader gets the old content or the new. The directory has to pass
+// [CheckDir]. If the process dies meanwhile, an unfinished file remains for [Sweep].
 func WriteFile(path string, content []byte) (err error) {
 	if err := CheckDir(filepath.Dir(path)); err != nil {
 		return err

@@ -34,9 +34,8 @@ type Options struct {
 	Account  string // account of the person, if the store is for several; see [oauth.Options]
 }
 
-// Authorize gives a server of a file an HTTP client that signs in as the file says. The caller
-// closes the transport. It is nil if there is nothing to sign in to: a command starts the server, or
-// its headers have a token.
+// Authorize gives a server of a file an HTTP client that signs in as the file says. The caller closes the transport. It is
+// nil if there is nothing to sign in to: a command starts the server, or its headers have a token.
 func Authorize(s *config.Server, o *Options) (*oauth.Transport, error) {
 	remote, ok := s.Transport.(*mcpclient.HTTP)
 	if !ok || remote.Header.Get("Authorization") != "" {

@@ -24,8 +24,7 @@ func Explain(err error) error {
 	return &explained{text, err}
 }
 
-// Failure is like Explain, for the error of a sign-in, which may also be a timeout or a failure of the
-// network.
+// Failure is like Explain, for the error of a sign-in, which may also be a timeout or a failure of the network.
 func Failure(err error) error {
 	_, isNet := errors.AsType[*net.OpError](err)
 	switch {

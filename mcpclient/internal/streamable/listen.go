@@ -12,9 +12,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
-// Listen implements [wire.Exchanger]. The stream is opened again whenever it ends, after growing
-// waits if it soon ends, or if its token is refused. Listen returns nil when ctx or the connection
-// ends, and if the server has no such stream.
+// Listen implements [wire.Exchanger]. The stream is opened again whenever it ends, after growing waits if it soon ends, or if
+// its token is refused. Listen returns nil when ctx or the connection ends, and if the server has no such stream.
 func (c *conn) Listen(ctx context.Context, sent *wire.Message, open func(resumed bool), deliver func([]byte)) error {
 	m := newMessage(sent)
 	c.join(m)
@@ -48,8 +47,7 @@ func (c *conn) Listen(ctx context.Context, sent *wire.Message, open func(resumed
 	return nil
 }
 
-// listen reads one connection of the standalone stream. An event over the bound
-// is skipped, as no call waits for it.
+// listen reads one connection of the standalone stream. An event over the bound is skipped, as no call waits for it.
 func (s *eventStream) listen(body io.ReadCloser, deliver func([]byte)) {
 	defer func() { _ = body.Close() }()
 	r := sse.NewReader(body, s.conn.max)
