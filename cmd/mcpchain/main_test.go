@@ -43,10 +43,9 @@ func TestCommands(t *testing.T) {
 		t.Run(args, func(t *testing.T) {
 			t.Parallel()
 			words := strings.Fields(args)
-			if status, out, errs := mcpchain(t, "", append(words, "-help")...); status != 0 || !strings.HasPrefix(out, "mcpchain "+begin) || errs != "" {
-				t.Errorf("-help: got %d, %q, %q, want 0 and the help of %q", status, out, errs, begin)
-			}
-			status, out, errs := mcpchain(t, "", append(words, "-nonsense")...)
+			status, out, errs := mcpchain(t, "", append(words, "-help")...)
+			check.That(t, status == 0 && strings.HasPrefix(out, "mcpchain "+begin) && errs == "", "-help: got %d, %q, %q, want 0 and the help of %q", status, out, errs, begin)
+			status, out, errs = mcpchain(t, "", append(words, "-nonsense")...)
 			wrong := regexp.MustCompile(`^mcpchain: there is no flag -nonsense; mcpchain [a-z -]+-help lists the flags\n$`)
 			check.That(t, status == 2 && out == "" && wrong.MatchString(errs), "-nonsense: got %d, %q, %q, want 2 and what is wrong", status, out, errs)
 		})

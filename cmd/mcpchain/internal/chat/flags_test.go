@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -20,12 +21,8 @@ import (
 
 func env(pairs ...string) func(string) string {
 	return func(name string) string {
-		for i := 0; i < len(pairs); i += 2 {
-			if pairs[i] == name {
-				return pairs[i+1]
-			}
-		}
-		return ""
+		all := append(slices.Clip(pairs), name, "")
+		return all[slices.Index(all, name)+1]
 	}
 }
 

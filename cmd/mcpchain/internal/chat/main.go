@@ -114,7 +114,7 @@ func (o *options) openStore(
 		return record.NewMemory(), func() error { return nil }, nil
 	}
 	if store, closeStore, err = database.OpenStore(ctx, path); err != nil {
-		return nil, nil, fmt.Errorf("open the conversations: %w", err)
+		return nil, nil, fmt.Errorf("open the conversations, which -store keeps in another place: %w", err)
 	}
 	return store, closeStore, nil
 }

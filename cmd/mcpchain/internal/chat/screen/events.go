@@ -43,6 +43,9 @@ func EventNote(e agent.Event, hint string) (Style, string) {
 		return Faint, fmt.Sprintf("  the model answered %s: %s",
 			e.Server, hosttext.Line(offering.Content(e.Result.Content), MaxResult))
 	case *agent.Replied:
+		if e.Question.ServerKey == "" {
+			break // a question within a call: the event of its answer follows
+		}
 		return Faint, fmt.Sprintf("  answer to %s: %s", e.Question.Server, e.Reply.Action)
 	case *agent.Elicited:
 		if e.Err != nil {
@@ -56,6 +59,8 @@ func EventNote(e agent.Event, hint string) (Style, string) {
 		switch reason := StopReason(e); {
 		case reason == model.FinishLength:
 			return Warn, "the answer is cut off: it has as many tokens as the model, or -max-tokens, allows"
+		case reason == model.FinishRefusal:
+			return Warn, "the model or its provider refused to answer, or to say more"
 		case e.StopReason != agent.StopOutput:
 			return Warn, fmt.Sprintf("the model was stopped by the limit %s", reason)
 		}
@@ -63,10 +68,10 @@ func EventNote(e agent.Event, hint string) (Style, string) {
 	return Plain, ""
 }
 
-// StopReason returns why a turn ended: that of the agent, or [model.FinishLength] for an answer that is cut off.
+// StopReason returns why a turn ended: that of the agent, or that of the model for an answer that is cut off or refused.
 func StopReason(e *agent.Output) string {
-	if e.StopReason == agent.StopOutput && e.FinishReason == model.FinishLength {
-		return model.FinishLength
+	if e.StopReason == agent.StopOutput && (e.FinishReason == model.FinishLength || e.FinishReason == model.FinishRefusal) {
+		return e.FinishReason
 	}
 	return string(e.StopReason)
 }

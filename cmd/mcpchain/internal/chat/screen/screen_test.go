@@ -7,6 +7,9 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/model"
+	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/mcpclient/forms"
 )
@@ -40,17 +43,24 @@ func TestNarrow(t *testing.T) {
 
 // A problem is described without the name of the field, which may be long.
 func TestWrong(t *testing.T) {
-	for _, tt := range []struct {
-		field forms.Field
-		want  string
-	}{
-		{forms.Field{Name: "age", Kind: forms.KindInteger}, "want a whole number"},
-		{forms.Field{Name: strings.Repeat("age", 1000), Kind: forms.KindInteger}, "want a whole number"},
-		{forms.Field{Name: "code", Kind: forms.KindString, Pattern: "^[0-9]+$"}, `want text, matching "^[0-9]+$"`},
-		{forms.Field{Name: "code", Kind: forms.KindString, Pattern: "^[0-9]+$", Description: "digits\x1b[2J"}, `want digits\x1b[2J`},
+	for want, field := range map[string]forms.Field{
+		"want a whole number":            {Name: strings.Repeat("age", 1000), Kind: forms.KindInteger},
+		`want text, matching "^[0-9]+$"`: {Name: "code", Kind: forms.KindString, Pattern: "^[0-9]+$"},
+		`want digits\x1b[2J`:             {Name: "code", Kind: forms.KindString, Pattern: "^[0-9]+$", Description: "digits\x1b[2J"},
 	} {
-		_, err := tt.field.Parse("x")
-		check.Equal(t, "", FieldProblem(&tt.field, err), tt.want)
+		_, err := field.Parse("x")
+		check.Equal(t, "", FieldProblem(&field, err), want)
+	}
+}
+
+func TestEventNote(t *testing.T) {
+	for want, e := range map[string]agent.Event{
+		"":                      &agent.Replied{Question: &run.Question{Server: "old"}, Reply: run.Reply{Action: run.ActionAccept}}, // agent.Elicited follows
+		"  answer to x: accept": &agent.Replied{Question: &run.Question{Server: "x", ServerKey: "1"}, Reply: run.Reply{Action: run.ActionAccept}},
+		"the model or its provider refused to answer, or to say more": &agent.Output{StopReason: agent.StopOutput, FinishReason: model.FinishRefusal},
+	} {
+		_, got := EventNote(e, "")
+		check.Equal(t, "", got, want)
 	}
 }
 

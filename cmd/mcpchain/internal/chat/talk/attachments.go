@@ -48,8 +48,8 @@ type attachments struct {
 }
 
 // message returns the message of a question, with the resources and files that it mentions, at most maxAttachments. A name
-// that is neither stays text; a punctuation mark at its end may belong to the sentence. Only a person at a screen can
-// attach files: the text of a script may come from somebody else.
+// that is neither stays text, with a note if it looks like a path or URI; a punctuation mark at its end may belong to the
+// sentence. Only a person at a screen can attach files: the text of a script may come from somebody else.
 func (a *attachments) message(ctx context.Context, question string) (run.Message, error) {
 	message := run.Text(run.RoleUser, question)
 	if !a.screen.Attended() {
@@ -57,10 +57,14 @@ func (a *attachments) message(ctx context.Context, question string) (run.Message
 	}
 	for _, name := range mentions(question) {
 		parts, err := a.find(ctx, name)
-		if short := strings.TrimRight(name, ".,;:!?)"); parts == nil && err == nil && short != name {
+		short := strings.TrimRight(name, ".,;:!?)")
+		if errors.Is(err, errNotFound) && short != name {
 			parts, err = a.find(ctx, short)
 		}
-		if err != nil {
+		switch {
+		case errors.Is(err, errNotFound) && strings.ContainsAny(short, "./:"):
+			a.screen.Note(screen.Warn, "not attached: @%s: %v", hosttext.Line(short, 200), err)
+		case err != nil && !errors.Is(err, errNotFound):
 			return message, fmt.Errorf("@%s: %w", hosttext.Line(name, 200), err)
 		}
 		if message.Parts = append(message.Parts, parts...); len(message.Parts) > 1+maxAttachments {
@@ -70,8 +74,11 @@ func (a *attachments) message(ctx context.Context, question string) (run.Message
 	return message, nil
 }
 
-// find returns the content of a resource or file, nil if there is none of that name or the
-// person does not give it. If several names of servers fit, the longest one is meant.
+// errNotFound is the error of a name without a file or resource.
+var errNotFound = errors.New("not a file, or SERVER:URI of a resource")
+
+// find returns the content of a resource or file, nil if the person does not give it. The error is errNotFound
+// if there is none of that name. If several names of servers fit, the longest one is meant.
 func (a *attachments) find(ctx context.Context, name string) ([]run.Part, error) {
 	var owner *adapter.ServerStatus
 	servers := a.offers.servers(&resources)
@@ -86,7 +93,7 @@ func (a *attachments) find(ctx context.Context, name string) ([]run.Part, error)
 	}
 	path := expandHome(name)
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
-		return nil, nil
+		return nil, errNotFound
 	}
 	if ok, err := a.mayAttach(ctx, name, path); !ok {
 		return nil, err

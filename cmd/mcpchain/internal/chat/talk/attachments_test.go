@@ -56,7 +56,8 @@ func TestAttached(t *testing.T) {
 		"directory":   {dir, "", "none"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m, err := attachmentsOf(t, typist.New(t)).message(t.Context(), "See @"+tt.path)
+			s := typist.New(t)
+			m, err := attachmentsOf(t, s).message(t.Context(), "See @"+tt.path)
 			switch {
 			case tt.kind == "":
 				check.That(t, err != nil && strings.HasSuffix(err.Error(), tt.want), "got %v, want %s", err, tt.want)
@@ -64,6 +65,7 @@ func TestAttached(t *testing.T) {
 				t.Error(err)
 			case tt.kind == "none":
 				check.Equal(t, "parts: the question alone", len(m.Parts), 1)
+				check.That(t, strings.Contains(s.Text(), "not attached: @"+tt.path), "got %q, want a note", s.Text())
 			case len(m.Parts) != 2 || m.Parts[1].Type != tt.kind || !strings.HasSuffix(m.Parts[1].Text, tt.want):
 				t.Errorf("got %+v, want a part with %.200q at its end", m.Parts[1:], tt.want)
 			}
