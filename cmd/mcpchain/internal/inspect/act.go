@@ -57,7 +57,7 @@ func (s *serverReport) outcome(got *answer, err error) (status int, failure erro
 	_, refused := errors.AsType[*mcp.RPCError](err)
 	switch {
 	case refused:
-		return statusFailed, fmt.Errorf("the server refused: %w", err)
+		return statusFailed, errors.New("the server refused: " + strings.Replace(err.Error(), inquiry.CannotAskAdvice, askAdvice, 1))
 	case err != nil:
 		return statusMissing, s.explain(err)
 	case got.failure != nil:
@@ -167,15 +167,16 @@ func toolOf(tools *adapter.Toolset, s adapter.ServerStatus, name string) (*adapt
 	return nil, fmt.Errorf("there is no tool %q to use%s; there are %s", name, spelling.Hint(name, names), quoted(names))
 }
 
-// resultFailure returns the error for a result that is a failure, with the flag that helps if the tool needs an older
-// revision of the protocol to ask.
+// askAdvice is [inquiry.CannotAskAdvice] for people at a command line.
+const askAdvice = "it " + inquiry.CannotAsk + ": connect with " + mcp.Revision20251125 + ", by -revision or \"revision\" in the file"
+
+// resultFailure returns the error for a result that is a failure.
 func resultFailure(result *mcp.CallToolResult) error {
 	switch result.Advice {
 	case "":
 		return errors.New("the server reports an error")
 	case inquiry.CannotAskAdvice:
-		return fmt.Errorf("the server reports an error: it %s: connect with %s, by -revision or \"revision\" in the file",
-			inquiry.CannotAsk, mcp.Revision20251125)
+		return errors.New("the server reports an error: " + askAdvice)
 	}
 	return fmt.Errorf("the server reports an error: %s", result.Advice)
 }

@@ -25,27 +25,28 @@ func TestAct(t *testing.T) {
 		status      int
 		out, stderr string
 	}{
-		"tool":            {both, []string{"FILE", "-server", "demo", "-call", "add", `{"a":1,"b":2}`}, statusFine, "1 + 2 = 3\n", ""},
-		"the only server": {servers(demo), []string{"-call", "add", "FILE", `{"a":1,"b":2}`}, statusFine, "1 + 2 = 3\n", ""},
-		"progress":        {both, []string{"FILE", "-server", "demo", "-call", "count", `{"to":1}`}, statusFine, "counted to 1\n", "mcpchain: progress: 1/1 counted to 1"},
-		"failing tool":    {both, []string{"-server", "odd", "-call", "shout"}, statusFailed, shown, "the server reports an error"},
-		"tool that asks":  {servers(`"w":{"command":"SELF","env":{"MCPCHAIN_INSPECT_ROLE":"wedge"}}`), []string{"-call", "picky"}, statusFailed, refusedForm, `connect with 2025-11-25, by -revision or "revision" in the file`},
-		"unknown tool":    {both, []string{"-server", "demo", "-call", "ad"}, statusMissing, "", `there is no tool "ad" to use (did you mean "add"?); there are "add", `},
-		"unusable tool":   {both, []string{"-server", "odd", "-call", "foreign"}, statusMissing, "", `tool "foreign" cannot be used: `},
-		"excluded tool":   {strings.Replace(servers(demo), `"env"`, `"excludeTools":["add"],"env"`, 1), []string{"-call", "add"}, statusMissing, "", `there is no tool "add" to use`},
-		"resource":        {both, []string{"-server", "odd", "-read", "odd://text"}, statusFine, "odd://text:\n" + shown + "odd://\\x1b[2J:\n[x/\\x1b[2J, 3 bytes; -json has them]\n", ""},
-		"no answer":       {both, []string{"-server", "odd", "-read", "odd://none"}, statusMissing, "", "came to its end: exit status 2; it wrote to stderr:"},
-		"no resource":     {both, []string{"-server", "demo", "-read", "demo://none"}, statusFailed, "", "the server refused: read resource"},
-		"prompt":          {both, []string{"FILE", "-server", "odd", "-prompt", "say", "what=a=b "}, statusFine, "user:\n  a=b two\n  lines\\x1b[2J\\u009b31m\\u202e\n", ""},
-		"missing":         {both, []string{"FILE", "-server", "demo", "-prompt", "evening"}, statusUsage, "", "the prompt evening needs city, as in city=…"},
-		"mistyped":        {both, []string{"FILE", "-server", "odd", "-prompt", "say", "wat=a"}, statusUsage, "", `the prompt say has no argument "wat" (did you mean "what"?)`},
-		"two servers":     {both, []string{"-call", "add"}, statusUsage, "", `-server: name one of "demo", "odd"`},
-		"two, one broken": {servers(odd, typo), []string{"-read", "odd://text"}, statusUsage, "", `-server: name one of "odd", "typo"`},
-		"one enabled":     {servers(demo, `"off":{"command":"x","disabled":true}`), []string{"FILE", "-call", "add", `{"a":1,"b":2}`}, statusFine, "1 + 2 = 3\n", ""},
-		"task":            {servers(`"w":{"command":"SELF","env":{"MCPCHAIN_INSPECT_ROLE":"tasks"}}`), []string{"-call", "research"}, statusFine, "found\n", ""},
-		"no server":       {servers(), []string{"-call", "add"}, statusMissing, "", "no server of the file is enabled"},
-		"wrong server":    {servers(typo), []string{"-call", "add"}, statusMissing, "", "unknown key"},
-		"missing server":  {servers(gone), []string{"-call", "add"}, statusMissing, "", `server "gone"`},
+		"tool":             {both, []string{"FILE", "-server", "demo", "-call", "add", `{"a":1,"b":2}`}, statusFine, "1 + 2 = 3\n", ""},
+		"the only server":  {servers(demo), []string{"-call", "add", "FILE", `{"a":1,"b":2}`}, statusFine, "1 + 2 = 3\n", ""},
+		"progress":         {both, []string{"FILE", "-server", "demo", "-call", "count", `{"to":1}`}, statusFine, "counted to 1\n", "mcpchain: progress: 1/1 counted to 1"},
+		"failing tool":     {both, []string{"-server", "odd", "-call", "shout"}, statusFailed, shown, "the server reports an error"},
+		"tool that asks":   {servers(`"w":{"command":"SELF","env":{"MCPCHAIN_INSPECT_ROLE":"wedge"}}`), []string{"-call", "picky"}, statusFailed, refusedForm, `connect with 2025-11-25, by -revision or "revision" in the file`},
+		"tool that cannot": {servers(`"w":{"command":"SELF","env":{"MCPCHAIN_INSPECT_ROLE":"wedge"}}`), []string{"FILE", "-call", "picky", `{"fail":true}`}, statusFailed, "", `connect with 2025-11-25, by -revision or "revision" in the file)`},
+		"unknown tool":     {both, []string{"-server", "demo", "-call", "ad"}, statusMissing, "", `there is no tool "ad" to use (did you mean "add"?); there are "add", `},
+		"unusable tool":    {both, []string{"-server", "odd", "-call", "foreign"}, statusMissing, "", `tool "foreign" cannot be used: `},
+		"excluded tool":    {strings.Replace(servers(demo), `"env"`, `"excludeTools":["add"],"env"`, 1), []string{"-call", "add"}, statusMissing, "", `there is no tool "add" to use`},
+		"resource":         {both, []string{"-server", "odd", "-read", "odd://text"}, statusFine, "odd://text:\n" + shown + "odd://\\x1b[2J:\n[x/\\x1b[2J, 3 bytes; -json has them]\n", ""},
+		"no answer":        {both, []string{"-server", "odd", "-read", "odd://none"}, statusMissing, "", "came to its end: exit status 2; it wrote to stderr:"},
+		"no resource":      {both, []string{"-server", "demo", "-read", "demo://none"}, statusFailed, "", "the server refused: read resource"},
+		"prompt":           {both, []string{"FILE", "-server", "odd", "-prompt", "say", "what=a=b "}, statusFine, "user:\n  a=b two\n  lines\\x1b[2J\\u009b31m\\u202e\n", ""},
+		"missing":          {both, []string{"FILE", "-server", "demo", "-prompt", "evening"}, statusUsage, "", "the prompt evening needs city, as in city=…"},
+		"mistyped":         {both, []string{"FILE", "-server", "odd", "-prompt", "say", "wat=a"}, statusUsage, "", `the prompt say has no argument "wat" (did you mean "what"?)`},
+		"two servers":      {both, []string{"-call", "add"}, statusUsage, "", `-server: name one of "demo", "odd"`},
+		"two, one broken":  {servers(odd, typo), []string{"-read", "odd://text"}, statusUsage, "", `-server: name one of "odd", "typo"`},
+		"one enabled":      {servers(demo, `"off":{"command":"x","disabled":true}`), []string{"FILE", "-call", "add", `{"a":1,"b":2}`}, statusFine, "1 + 2 = 3\n", ""},
+		"task":             {servers(`"w":{"command":"SELF","env":{"MCPCHAIN_INSPECT_ROLE":"tasks"}}`), []string{"-call", "research"}, statusFine, "found\n", ""},
+		"no server":        {servers(), []string{"-call", "add"}, statusMissing, "", "no server of the file is enabled"},
+		"wrong server":     {servers(typo), []string{"-call", "add"}, statusMissing, "", "unknown key"},
+		"missing server":   {servers(gone), []string{"-call", "add"}, statusMissing, "", `server "gone"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -60,11 +61,9 @@ func TestAct(t *testing.T) {
 func TestLongNumber(t *testing.T) {
 	const arguments = `{"id":9007199254740993}`
 	o := check.Value(parse([]string{"mcp.json", "-call", "add", arguments}, func(string) string { return "" }, io.Discard))(t)
-	raw, err := json.Marshal(o.arguments)
-	check.That(t, err == nil && string(raw) == arguments, "got %s, %v, want %s", raw, err, arguments)
+	check.Equal(t, "", string(check.Value(json.Marshal(o.arguments))(t)), arguments)
 	for _, wrong := range []string{`[1]`, `null`, `{"a":1`, ``} {
-		_, err := parse([]string{"mcp.json", "-call", "add", wrong}, func(string) string { return "" }, io.Discard)
-		check.That(t, err != nil, "%q: got no error", wrong)
+		check.That(t, check.Err(parse([]string{"mcp.json", "-call", "add", wrong}, func(string) string { return "" }, io.Discard)) != nil, "%q: got no error", wrong)
 	}
 }
 
@@ -175,12 +174,12 @@ func TestManyQuestions(t *testing.T) {
 	var shown strings.Builder
 	q := &questions{w: &shown}
 	for range 2 * maxQuestions {
-		r, err := q.elicit(t.Context(), &mcp.ElicitParams{Mode: mcp.ElicitURL, Message: hostile, URL: "https://me:secret@example.com/a?key=secret"})
+		r, err := q.Elicit(t.Context(), &mcp.ElicitParams{Mode: mcp.ElicitURL, Message: hostile, URL: "https://me:secret@example.com/a?key=secret"})
 		check.That(t, err == nil && r.Action == "decline", "got %+v, %v, want it declined", r, err)
 	}
 	text := shown.String()
 	if n := strings.Count(text, `asks you to visit https://example.com/a: two lines\x1b[2J\u009b31m\u202e`); n != maxQuestions ||
-		strings.Contains(text, "secret") || !strings.HasSuffix(text, "mcpchain: further questions are not shown\n") || q.declined() != 2*maxQuestions {
+		strings.Contains(text, "secret") || !q.ElicitationCapability().URL || !strings.HasSuffix(text, "mcpchain: further questions are not shown\n") || q.declined() != 2*maxQuestions {
 		t.Errorf("got %d times in %s, want %d and then the end", n, text, maxQuestions)
 	}
 }

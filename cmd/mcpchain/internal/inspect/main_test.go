@@ -171,7 +171,9 @@ func wedge() *sdk.Server {
 		answer, err := r.Session.Elicit(ctx, &sdk.ElicitParams{Message: "Who?", RequestedSchema: map[string]any{
 			"type": "object", "required": []string{"name"}, "properties": map[string]any{"name": map[string]any{"type": "string"}}}})
 		text := "no answer"
-		if err != nil {
+		if err != nil && len(r.Params.Arguments) > 2 {
+			return nil, err
+		} else if err != nil {
 			text = err.Error()
 		} else if answer != nil {
 			text = answer.Action

@@ -48,7 +48,7 @@ func (q *questions) options(server string) *mcpclient.Options {
 	o := &mcpclient.Options{
 		Logger:      cli.Warnings(q.warn).With("server", server),
 		Roots:       []mcp.Root{},
-		Elicitation: mcp.ElicitationFunc(q.elicit),
+		Elicitation: q,
 		Sampling:    mcp.SamplingFunc(q.sample),
 		LogLevel:    q.logLevel,
 	}
@@ -115,8 +115,13 @@ func (q *questions) progress(p mcp.Progress) {
 	_, _ = fmt.Fprintln(q.w, "mcpchain: progress:", line(text+" "+p.Message))
 }
 
-// elicit answers a form if -answer completes it, and declines other questions.
-func (q *questions) elicit(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+// ElicitationCapability declares both modes: a page that a server wants to be visited is shown.
+func (q *questions) ElicitationCapability() mcp.ElicitationCapability {
+	return mcp.ElicitationCapability{Form: true, URL: true}
+}
+
+// Elicit answers a form if -answer completes it, and declines other questions.
+func (q *questions) Elicit(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 	declined := &mcp.ElicitResult{Action: mcp.ElicitDecline}
 	if p.Mode == mcp.ElicitURL {
 		q.show(ctx, true, "you to visit "+models.PublicURL(p.URL), p.Message, noAnswer)
