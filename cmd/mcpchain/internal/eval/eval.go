@@ -238,10 +238,17 @@ func (o *options) writeJUnit(lines []*results.Line) error {
 	return errors.Join(results.JUnit(f, lines), f.Close())
 }
 
-// report reports a trial that did not pass. source follows its number, and may be empty.
+// report reports a trial that did not pass, with its answer, if it has one. source follows its number, and may be empty.
 func report(notes io.Writer, l *results.Line, source string) {
-	if l.Outcome != results.Pass {
-		fmt.Fprintf(notes, "%s %s/%s %d%s: %s\n", l.Outcome, l.Suite, l.Task, l.Trial, source, hosttext.Escape(l.Reason))
+	if l.Outcome == results.Pass {
+		return
+	}
+	fmt.Fprintf(notes, "%s %s/%s %d%s: %s\n", l.Outcome, l.Suite, l.Task, l.Trial, source, hosttext.Escape(l.Reason))
+	for _, e := range slices.Backward(l.Transcript) {
+		if e.Who == "assistant" && e.Kind == "text" {
+			fmt.Fprintf(notes, "  its answer: %s\n", hosttext.Line(e.Text, 400))
+			break
+		}
 	}
 }
 
