@@ -56,10 +56,14 @@ func listen(ctx context.Context, o *options) (err error) {
 		}
 	}()
 	for _, w := range o.warnings(listener.Addr()) {
-		fmt.Fprintln(os.Stderr, "Warning:", w)
+		o.logger.Warn(w)
 	}
 	defer tokens.OnHangup(o.logger, a.reloadUsers)()
-	fmt.Fprintf(os.Stderr, "The page is at http://%s/ until Ctrl-C. It keeps conversations in %s\n", listener.Addr(), o.store)
+	if o.LogJSON {
+		o.logger.Info("the page listens", "url", "http://"+listener.Addr().String(), "store", o.store)
+	} else {
+		fmt.Fprintf(os.Stderr, "The page is at http://%s/ until Ctrl-C. It keeps conversations in %s\n", listener.Addr(), o.store)
+	}
 	both, ctx := errgroup.WithContext(ctx)
 	serve := func(l net.Listener, s hosting.Server) {
 		s.Proxies, s.Logger, s.LogLevel = o.Proxies, o.logger, slog.LevelWarn
@@ -75,16 +79,16 @@ func listen(ctx context.Context, o *options) (err error) {
 // warnings returns warnings about a page that others can reach.
 func (o *options) warnings(a net.Addr) (out []string) {
 	if !isLoopback(a) && !o.isSecure() {
-		out = append(out, "other machines can reach this page without encryption.")
+		out = append(out, "other machines can reach this page without encryption")
 	}
 	if o.origin == nil && isLoopback(a) {
 		return out
 	}
 	if o.model.Model.Name == "" {
-		out = append(out, "the model is a demo that follows fixed rules, and others can reach this page: -model names a real one.")
+		out = append(out, "the model is a demo that follows fixed rules, and others can reach this page: -model names a real one")
 	}
 	if o.isDemo() {
-		out = append(out, "the sign-in asks for no proof, and others can reach this page.")
+		out = append(out, "the sign-in asks for no proof, and others can reach this page")
 	}
 	return out
 }

@@ -3,6 +3,7 @@ package web
 import (
 	"errors"
 	"io"
+	"log/slog"
 	"net"
 	"net/netip"
 	"os"
@@ -143,10 +144,9 @@ func TestOriginOfViews(t *testing.T) {
 		{[]string{"-origin", "https://agent.example", "-users", "x", "-views-origin", "https://Views.example:443/"}, "https://views.example"},
 		{nil, "http://127.0.0.1:"},
 	} {
-		o, err := parseFlags(append([]string{"-store", "x", "-views", "127.0.0.1:0"}, tt.args...), func(string) string { return "" }, io.Discard)
-		check.Must(t, err)
-		a := &app{}
-		v := check.Value(a.sandbox(o, loopback))(t)
+		o := check.Value(parseFlags(append([]string{"-store", "x", "-views", "127.0.0.1:0"}, tt.args...), func(string) string { return "" }, io.Discard))(t)
+		o.logger = slog.New(slog.DiscardHandler)
+		v := check.Value(new(app).sandbox(o, loopback))(t)
 		got := "none"
 		if v != nil {
 			got = v.origin

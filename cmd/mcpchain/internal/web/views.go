@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"strconv"
 	"strings"
 
@@ -22,7 +21,7 @@ type views struct {
 }
 
 // sandbox returns the sandbox of views, and listens for it. It returns nil if views are not shown: by -views none, or
-// because browsers elsewhere could not reach the sandbox, which it reports on standard error.
+// because browsers elsewhere could not reach the sandbox, which it logs.
 func (a *app) sandbox(o *options, page net.Addr) (*views, error) {
 	switch {
 	case o.views == "none":
@@ -30,7 +29,7 @@ func (a *app) sandbox(o *options, page net.Addr) (*views, error) {
 	case strings.Contains(o.viewsFrom, "*"):
 		return nil, errors.New("-views-origin: views have one origin here, so that they keep no data")
 	case (o.origin != nil || !isLoopback(page)) && o.viewsFrom == "":
-		fmt.Fprintln(os.Stderr, "Views of tools are not shown: name their origin with -views-origin.")
+		o.logger.Warn("views of tools are not shown: name their origin with -views-origin")
 		return nil, nil
 	}
 	address := o.views
