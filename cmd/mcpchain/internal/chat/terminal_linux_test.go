@@ -250,7 +250,7 @@ func (m *plain) leave() {
 	m.ended(0)
 }
 
-const ctrlC, ctrlD = "\x03", "\x04"
+const ctrlC, ctrlD, ctrlU = "\x03", "\x04", "\x15"
 
 const tab, arrowDown, esc = "\t", "\x1b[B", "\x1b"
 
