@@ -98,9 +98,8 @@ func comparison(l *lab) *rig.Comparison {
 			{Figure: kept, Show: rig.Size},
 			{Figure: copies, Show: rig.Ratio},
 		},
-		Open:    l.open,
-		Summary: summary,
-		Judge:   judgePeers,
+		Open:  l.open,
+		Judge: judgePeers,
 	}
 	for _, client := range clients {
 		c.Subjects = append(c.Subjects, client.name)
@@ -109,17 +108,4 @@ func comparison(l *lab) *rig.Comparison {
 		c.Cells = append(c.Cells, at.String())
 	}
 	return c
-}
-
-// summary returns the CPU time of a client as a share of the floor's, or the memory in a cell that measures it.
-func summary(c *rig.Cell, client string) string {
-	if r := c.Ratios(client, baseline); len(r) > 0 {
-		return rig.Ratio(rig.Median(r))
-	}
-	for _, p := range comparisons {
-		if v := c.Of(client, p.figure); len(v) > 0 {
-			return p.show(rig.Median(v))
-		}
-	}
-	return ""
 }

@@ -113,7 +113,7 @@ func TestComparePrints(t *testing.T) {
 	var out strings.Builder
 	args := []string{"-run", "^static/1$", "-only", "ours,ours-stored,eino", "-samples", "1", "-time", "1ns"}
 	check.Must(t, comparison().Run(t.Context(), args, &out))
-	for _, want := range []string{"static/1 ", "\n  ours ", "\n  eino ", "\n| static/1 | ", "\ntargets\n  static/1 ", "CPU ÷ the best peer's"} {
+	for _, want := range []string{"static/1 ", "\n  ours ", "\n  eino ", "\ntargets\n  static/1 ", "CPU ÷ the best peer's"} {
 		check.Contains(t, "", out.String(), want)
 	}
 	check.Text(t, comparison().Run(t.Context(), append(args, "-only", "eino", "-check"), &out), "no target applies")

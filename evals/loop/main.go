@@ -73,10 +73,6 @@ func comparison() *rig.Comparison {
 		Base:    oursName,
 		Targets: targets,
 		Open:    open,
-		Summary: func(c *rig.Cell, framework string) string {
-			µs := rig.Median(c.Of(framework, rig.CPU)) / 1e3
-			return fmt.Sprintf("%s µs (%s)", rig.Count(µs), rig.Count(rig.Median(c.Of(framework, rig.Allocs))))
-		},
 	}
 	for _, f := range frameworks {
 		c.Subjects = append(c.Subjects, f.name)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -118,17 +119,13 @@ func (d *directory) delete(c *call) (string, error) {
 // search lists the files whose text has a word.
 func (d *directory) search(c *call) (string, error) {
 	var found []string
-	err := filepath.WalkDir(d.root.Name(), func(path string, e os.DirEntry, err error) error {
+	err := fs.WalkDir(d.root.FS(), ".", func(path string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
 			return err
 		}
-		relative, err := filepath.Rel(d.root.Name(), path)
-		if err != nil {
-			return err
-		}
-		data, err := d.root.ReadFile(relative)
+		data, err := d.root.ReadFile(path)
 		if err == nil && strings.Contains(string(data), c.text("word")) {
-			found = append(found, filepath.ToSlash(relative))
+			found = append(found, path)
 		}
 		return err
 	})

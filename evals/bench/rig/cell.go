@@ -5,7 +5,6 @@ import (
 	"io"
 	"math"
 	"slices"
-	"strings"
 )
 
 // Figure is a figure by the head of its column.
@@ -95,23 +94,6 @@ func printRow(out io.Writer, first string, texts []string) {
 	fmt.Fprintf(out, "%-26s", first)
 	for _, text := range texts {
 		fmt.Fprintf(out, " %11s", text)
-	}
-	fmt.Fprintln(out)
-}
-
-// printSummary prints a table in Markdown, with one line for each cell.
-func (c *Comparison) printSummary(out io.Writer, subjects []string, cells []*Cell) {
-	fmt.Fprintf(out, "| | %s |\n|---%s|\n", strings.Join(subjects, " | "), strings.Repeat("|---", len(subjects)))
-	for _, cell := range cells {
-		fmt.Fprintf(out, "| %s |", cell.Name)
-		for _, subject := range subjects {
-			text := "–"
-			if len(cell.samples[subject]) > 0 {
-				text = c.Summary(cell, subject)
-			}
-			fmt.Fprintf(out, " %s |", text)
-		}
-		fmt.Fprintln(out)
 	}
 	fmt.Fprintln(out)
 }

@@ -29,9 +29,6 @@ type Comparison struct {
 	// Open prepares a subject for a cell. It returns nil if the subject has no part in the cell.
 	Open func(ctx context.Context, cell, subject string) (*Subject, error)
 
-	// Summary is the text of a subject in the last table, which has one line for each cell.
-	Summary func(c *Cell, subject string) string
-
 	// Judge adds verdicts that no Target has. It may be nil.
 	Judge func(cells []*Cell, v *Verdicts)
 }
@@ -67,7 +64,7 @@ func Main(name string, program func(ctx context.Context, args []string, out io.W
 	}
 }
 
-// Run measures the cells that the arguments choose and prints each one at its end, then the summary and the
+// Run measures the cells that the arguments choose and prints each one at its end, then the
 // verdicts. With -check a missed target is an error.
 func (c *Comparison) Run(ctx context.Context, args []string, out io.Writer) error {
 	s, err := c.parse(args)
@@ -83,7 +80,6 @@ func (c *Comparison) Run(ctx context.Context, args []string, out io.Writer) erro
 	if err != nil {
 		return err
 	}
-	c.printSummary(out, s.Subjects, cells)
 	fmt.Fprintln(out, "targets")
 	v := NewVerdicts(out)
 	for _, cell := range cells {
