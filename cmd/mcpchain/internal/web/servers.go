@@ -14,6 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/hosting"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/access"
 	"github.com/mcpchain/mcpchain/cmd/mcpchain/internal/web/talk"
+	"github.com/mcpchain/mcpchain/mcpclient"
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 	"github.com/mcpchain/mcpchain/mcpclient/config"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
@@ -71,17 +72,20 @@ func (a *app) connect(ctx context.Context, o *options, opts *adapter.Options, p 
 	return s, nil
 }
 
-// movePersonal makes those of the servers personal that require a sign-in, and returns the others.
+// movePersonal makes those of the servers personal that require a sign-in, and returns the others. A server that refuses
+// the token of its headers is not personal, but tried again.
 func (s *servers) movePersonal(entries []*config.Server) (others []*config.Server) {
 	for _, entry := range entries {
-		refused := slices.ContainsFunc(s.tools.Servers(), func(t adapter.ServerStatus) bool {
+		remote, ok := entry.Transport.(*mcpclient.HTTP)
+		refused := ok && remote.Header.Get("Authorization") == "" && slices.ContainsFunc(s.tools.Servers(), func(t adapter.ServerStatus) bool {
 			return t.Name == entry.Name && wantsSignIn(t.Err)
 		})
-		if entry.OAuth != nil || refused && s.tools.Remove(entry.Name) == nil {
-			s.personal.Add(entry)
-		} else {
+		if entry.OAuth == nil && !refused {
 			others = append(others, entry)
+			continue
 		}
+		s.personal.Add(entry)
+		_ = s.tools.Remove(entry.Name) // it is not there with a sign-in in the file, and not connected without
 	}
 	return others
 }
