@@ -8,6 +8,10 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/http/httptrace"
+	"os"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
@@ -60,12 +64,7 @@ func (w *Wire) attempt(ctx context.Context, request *http.Request, answer func(c
 	x.ctx, x.cancel = context.WithCancelCause(bounded)
 	x.release = func() { x.cancel(nil); stop() }
 	defer x.close()
-	x.request = request.Clone(x.ctx)
-	x.request.Body, _ = request.GetBody()
-	if w.resends && x.request.Header.Values("Idempotency-Key") == nil { // anthropicmodel.Options.Header may have one
-		x.request.Header["Idempotency-Key"] = nil
-	}
-	err := x.send()
+	err := x.send(request)
 	switch {
 	case err != nil:
 	case x.stream == nil:
@@ -108,8 +107,8 @@ func (x *exchange) close() {
 }
 
 // send sends the request, and reads a response that is not a stream.
-func (x *exchange) send() error {
-	res, err := x.http.Do(x.request)
+func (x *exchange) send(request *http.Request) error {
+	res, err := x.do(request)
 	if err != nil {
 		return x.wrapError(CodeUnreachable, err)
 	}
@@ -134,6 +133,27 @@ func (x *exchange) send() error {
 		return x.wrapError(CodeTruncated, err)
 	}
 	return nil
+}
+
+// do makes the request, and makes it again at once if the host had closed the reused connection. net/http does so only with
+// an Idempotency-Key, even an empty one, which a RoundTripper that signs requests must not see.
+func (x *exchange) do(request *http.Request) (*http.Response, error) {
+	var reused atomic.Bool // a reused connection was taken, and has brought no answer
+	ctx := httptrace.WithClientTrace(x.ctx, &httptrace.ClientTrace{
+		GotConn:              func(c httptrace.GotConnInfo) { reused.Store(c.Reused) },
+		GotFirstResponseByte: func() { reused.Store(false) },
+	})
+	for {
+		reused.Store(false)
+		x.request = request.Clone(ctx)
+		x.request.Body, _ = request.GetBody()
+		res, err := x.http.Do(x.request)
+		_, isCut := errors.AsType[*os.SyscallError](err)
+		isCut = isCut || errors.Is(err, io.EOF) || err != nil && strings.HasSuffix(err.Error(), "http: server closed idle connection")
+		if !isCut || !reused.Load() || x.ctx.Err() != nil {
+			return res, err
+		}
+	}
 }
 
 // readInTime reads as much of a body as arrives in time, at most max bytes, and closes it. It

@@ -73,7 +73,7 @@ func forgetful(t *testing.T, body string, closing func(net.Conn)) (url string) {
 }
 
 // A connection that the host has closed in the meantime is not a failure: the request is sent again,
-// and Retrying is not called.
+// and Retrying is not called. It is so with a RoundTripper of the program, too.
 func TestClosedConnections(t *testing.T) {
 	for name, closing := range map[string]func(net.Conn){
 		"closed": func(c net.Conn) { _ = c.Close() },
@@ -82,7 +82,7 @@ func TestClosedConnections(t *testing.T) {
 		for api, body := range map[string]string{Chat: strings.Join(helloChunks, "\n\n") + "\n\n", Responses: strings.Join(append(events(helloItem), completed("response.completed", helloResponse)), "\n\n") + "\n\n"} {
 			transport := &http.Transport{}
 			defer transport.CloseIdleConnections()
-			c := newClient(t, forgetful(t, body, closing), &http.Client{Transport: transport}, &Options{
+			c := newClient(t, forgetful(t, body, closing), &http.Client{Transport: struct{ http.RoundTripper }{transport}}, &Options{
 				API: api, Retries: -1, Retrying: func(err error, _ time.Duration) { t.Errorf("%s: told of %v", name, err) },
 			})
 			for n := range 100 {

@@ -27,7 +27,6 @@ const (
 type Wire struct {
 	api         string // the API's name in errors
 	http        openai.HTTPDoer
-	resends     bool // net/http may send a request again, see resends
 	retries     int
 	retrying    func(error, time.Duration)
 	timeout     time.Duration
@@ -37,11 +36,9 @@ type Wire struct {
 
 // NewWire returns a wire. It does no I/O. It ignores Options.Host, API and Extra.
 func NewWire(api string, next openai.HTTPDoer, o *Options) *Wire {
-	client := withinOrigin(next)
 	return &Wire{
 		api:         api,
-		http:        client,
-		resends:     resends(client),
+		http:        withinOrigin(next),
 		retries:     max(0, cmp.Or(o.Retries, 2)),
 		retrying:    o.Retrying,
 		timeout:     cmp.Or(max(0, o.Timeout), 10*time.Minute),
@@ -129,17 +126,6 @@ func (w *Wire) post(ctx context.Context, request *http.Request, answer func(cont
 		return fmt.Errorf("%s: %w while waiting to repeat it after: %v", w.api, early.Err, early.Last)
 	}
 	return err
-}
-
-// resends reports whether net/http sends the requests of a client, without a RoundTripper of the host. Then an empty
-// Idempotency-Key has it send a request again at once if the server had closed the reused connection. The field is not
-// sent: a RoundTripper that signs requests must not see it.
-func resends(next openai.HTTPDoer) bool {
-	client, ok := next.(*http.Client)
-	if ok {
-		_, ok = cmp.Or(client.Transport, http.DefaultTransport).(*http.Transport)
-	}
-	return ok
 }
 
 // withinOrigin returns a client that follows redirects only within the origin, unless next has its own CheckRedirect.
