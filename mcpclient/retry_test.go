@@ -250,7 +250,7 @@ func (s *cutter) serve(w http.ResponseWriter, r *http.Request, m message) {
 }
 
 // A request whose connection fails before the response begins is sent again if that is safe:
-// after a wait, or at once by net/http if the connection was idle. A tool call is not.
+// after a wait, or at once if the connection was idle, also over a RoundTripper of the host. A tool call is not.
 func TestCutConnections(t *testing.T) {
 	first := func(r *http.Request, got int) bool { return got == 1 }
 	for name, test := range map[string]struct {
@@ -277,7 +277,7 @@ func TestCutConnections(t *testing.T) {
 			s.Transport().DisableKeepAlives = test.fresh
 			o := undeclared(modern())
 			o.Limits.Retries = test.max
-			c, start := connectTo(t, s, o), time.Now()
+			c, start := connectedBy(t, s.URL(), &http.Client{Transport: struct{ http.RoundTripper }{s.Client().Transport}}, o), time.Now()
 			err := check.Err(c.Call(t.Context(), test.method, nil))
 			got := time.Since(start)
 			check.That(t, (err == nil) == test.ok, "got %v", err)

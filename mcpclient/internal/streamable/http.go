@@ -83,7 +83,6 @@ func (t *HTTP) newConn() (*conn, error) {
 			return nil, errors.New("HTTP.WrapTransport returned nil")
 		}
 	}
-	_, c.replays = cmp.Or(c.client.Transport, http.DefaultTransport).(*http.Transport)
 	if c.client.CheckRedirect == nil {
 		c.client.CheckRedirect = redirect.SameOrigin
 	}
@@ -101,7 +100,6 @@ type conn struct {
 
 	client    http.Client
 	idle      *http.Transport // the transport of client, if it is our own
-	replays   bool            // the transport of client is net/http's, see replayable
 	accept    accept
 	keepAlive keepAlive
 

@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// A server may close an idle connection of HTTP/1.1 while a request is on its way. If the request only reads, net/http
-// sends it again (see [replayable]); nobody knows whether a tool call has run. So other requests, and those that a
-// RoundTripper of the host sees, avoid connections that the server may be about to close.
+// A server may close an idle connection of HTTP/1.1 while a request is on its way. If the request only reads, it is sent
+// again at once. (net/http would do so if it had an Idempotency-Key, even an empty one, which a RoundTripper that signs
+// requests must not see.) Nobody knows whether a tool call has run: others avoid connections that may be about to be closed.
 const (
 	usualKeepAlive  = 5 * time.Second // the default of Node.js, which says so in its responses, and of uvicorn, which does not
 	keepAliveMargin = time.Second     // before the end, at most half of the time
@@ -41,18 +41,21 @@ func (k *keepAlive) observe(resp *http.Response) {
 	}
 }
 
-// avoidStale returns a context in which a request uses no connection that may be about to be closed.
-func (k *keepAlive) avoidStale(ctx context.Context) (context.Context, *avoidance) {
+// avoidStale returns a context in which a request uses no connection that may be about to be closed, unless it is repeatable.
+func (k *keepAlive) avoidStale(ctx context.Context, repeatable bool) (context.Context, *avoidance) {
 	a := new(avoidance)
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GotConn: func(got httptrace.GotConnInfo) {
 			kept := cmp.Or(time.Duration(k.timeout.Load()), usualKeepAlive)
-			stale := got.IdleTime >= kept-min(kept/2, keepAliveMargin) && !k.cleartextHTTP2.Load() && !isShared(got.Conn)
+			reused := got.Reused && !k.cleartextHTTP2.Load() && !isShared(got.Conn)
+			stale := reused && !repeatable && got.IdleTime >= kept-min(kept/2, keepAliveMargin)
+			a.repeatable.Store(reused && repeatable)
 			a.closed.Store(stale)
 			if stale {
 				_ = got.Conn.Close() // net/http takes another one, as nothing was written
 			}
 		},
+		GotFirstResponseByte: func() { a.repeatable.Store(false) },
 		WroteRequest: func(httptrace.WroteRequestInfo) {
 			if !a.closed.Load() { // also called for what is in a buffer only
 				a.written.Store(true)
@@ -62,14 +65,17 @@ func (k *keepAlive) avoidStale(ctx context.Context) (context.Context, *avoidance
 }
 
 type avoidance struct {
-	closed  atomic.Bool // its latest connection was closed because it was stale
-	written atomic.Bool // it may have been written to another connection
+	repeatable atomic.Bool // it may be sent again: its latest connection was reused, and has brought no response
+	closed     atomic.Bool // its latest connection was closed because it was stale
+	written    atomic.Bool // it may have been written to another connection
 }
 
-// causedFailure reports whether a request failed only because avoidStale closed its connection.
-// Nothing was sent then. net/http takes another connection only if it can read the body again,
-// which a RoundTripper of the host may not let it. a is nil for a request that avoids none.
-func (a *avoidance) causedFailure() bool { return a != nil && a.closed.Load() && !a.written.Load() }
+// causedFailure reports whether a request failed with err only because it took a reused connection: the server had closed
+// that, or avoidStale did. Then nothing was sent; but net/http takes another connection only if it can read the body again,
+// which a RoundTripper of the host may not let it.
+func (a *avoidance) causedFailure(err error) bool {
+	return a.repeatable.Load() && isBroken(err) || a.closed.Load() && !a.written.Load()
+}
 
 // isShared reports whether other requests may be using the connection, because it is one of HTTP/2 with TLS.
 func isShared(conn net.Conn) bool {

@@ -77,26 +77,18 @@ func (c *conn) do(ctx context.Context, method string, m *message) (*http.Respons
 
 // doOnce makes one HTTP request, and follows its redirects. accept is the value of Accept for a POST.
 func (c *conn) doOnce(ctx context.Context, method string, m *message, accept []string) (*http.Response, error) {
-	traced := ctx
-	var old *avoidance
-	replays := m.sent.Repeatable && c.replays
-	if !replays {
-		traced, old = c.keepAlive.avoidStale(ctx)
-	}
+	traced, old := c.keepAlive.avoidStale(ctx, m.sent.Repeatable)
 	req, err := c.request(traced, method, m.sent.Body)
 	if err != nil {
 		return nil, err
 	}
 	req.Header = c.header(method, m, accept)
-	if _, set := req.Header[replayable]; replays && !set {
-		req.Header[replayable] = nil
-	}
 	resp, err := c.client.Do(req)
 	if wrapped, ok := err.(*url.Error); ok {
 		err = wrapped.Err // the text of the outer error has the whole URL
 	}
 	switch {
-	case err != nil && old.causedFailure() && ctx.Err() == nil:
+	case err != nil && old.causedFailure(err) && ctx.Err() == nil:
 		return c.doOnce(ctx, method, m, accept)
 	case err != nil:
 		return nil, c.noResponseError(method, err)
@@ -107,10 +99,6 @@ func (c *conn) doOnce(ctx context.Context, method string, m *message, accept []s
 	}
 	return resp, nil
 }
-
-// replayable is a field that lets net/http resend a POST on another connection, if the idle connection turns out to be
-// closed. Without a value it is not sent, so a RoundTripper of the host, which may sign all fields, must not see it.
-const replayable = "Idempotency-Key"
 
 func (c *conn) noResponseError(method string, err error) error {
 	if c.exchanges.isClosed() {
