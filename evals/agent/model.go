@@ -66,8 +66,8 @@ func (m Model) check() error {
 	return nil
 }
 
-// Open completes the spec with the description of the model in its cassette. For a recording it
-// creates the cassette, or continues one.
+// Open completes a recorded model with the description in its cassette. For a recording it creates the cassette, or
+// continues one.
 func (m Model) Open(suites []*suite.Suite) (Model, error) {
 	if m.Record {
 		asked, err := m.Endpoint.Open(nil)
