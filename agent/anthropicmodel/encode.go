@@ -94,7 +94,7 @@ func (w *wireRequest) setThinking(rule *rule, r *model.Request, effort string) (
 	case thinksBudget:
 		budget := budgets[effort]
 		if budget >= w.MaxTokens {
-			budget = w.MaxTokens / 2
+			budget = max(w.MaxTokens/2, w.MaxTokens-4_096) // the rest is for the answer
 		}
 		switch {
 		case !isAsked || isForced(r.ToolChoice) || !startsWithThought(r.Messages):

@@ -140,6 +140,9 @@ func TestEffort(t *testing.T) {
 			check.That(t, effort == "max" || h.Requests()[0].Thinking["type"] == want, "%s: got %v, want %s", name, h.Requests()[0].Thinking, want)
 		}
 	}
+	h := &fakehost.Claude{Key: "key-1", Reply: greets}
+	_, _, _, err := ask(t, serve(t, h, "claude-haiku-4-5", anthropicmodel.Options{}), &model.Request{Messages: hi, Effort: "max", MaxTokens: 32_000})
+	check.That(t, err == nil && h.Requests()[0].Thinking["budget_tokens"] == 27_904.0, "got %v, %v, want more for max than for xhigh", h.Requests(), err)
 }
 
 // TestLeftOut warns of what the API does not accept.
@@ -151,10 +154,7 @@ func TestLeftOut(t *testing.T) {
 		"MaxTokens is 1500, and thoughts take at least 1024 tokens of it: the model does not think":                                             {Effort: "high", MaxTokens: 1500},
 		"the model claude-haiku-4-5 accepts no temperature while it thinks: it is left out":                                                     {Effort: "high", Temperature: &half},
 	} {
-		name := "claude-opus-4-8"
-		if r.Effort != "" {
-			name = "claude-haiku-4-5"
-		}
+		name := map[bool]string{true: "claude-haiku-4-5", false: "claude-opus-4-8"}[r.Effort != ""]
 		r.Messages = hi
 		reply, _, _, err := ask(t, serve(t, &fakehost.Claude{Key: "key-1", Reply: greets}, name, anthropicmodel.Options{}), r)
 		check.Must(t, err)
