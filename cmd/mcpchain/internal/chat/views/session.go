@@ -2,7 +2,6 @@ package views
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -34,7 +33,7 @@ type session struct {
 	conn     transport.Conn // to the view, by way of its page
 	sender   *viewframe.Sender
 	host     *host.Session
-	refusals int // number of failed questions to the person in succession; guarded by Service.mu
+	failures int // consecutive questions to the person that failed; guarded by Service.mu
 
 	// What the view asks of its page. Only the last request of a kind counts, so each channel has room for one.
 	heights chan float64
@@ -66,25 +65,23 @@ type openedSession struct {
 	Tool    string `json:"tool"`
 }
 
-// handleOpen opens a session, and streams the messages for the view to the page until the session ends. A closed
-// service sends an empty response.
+// handleOpen opens a session, and streams the messages for the view to the page until the session ends.
 func (s *Service) handleOpen(w http.ResponseWriter, r *http.Request, v *view) {
-	if !s.beginPage() {
+	id, err := s.beginPage()
+	if err != nil {
+		http.Error(w, "The view cannot be shown: "+errorText(err), statusOf[err])
 		return
 	}
 	defer s.pages.Done()
+	defer s.unregister(id)
 	var body openRequest
 	if !readJSON(w, r, &body) {
 		return
 	}
-	n, shown, err := s.openSession(r.Context(), v, &body)
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(sendTime)) // loading a view may take as long
+	n, shown, err := s.openSession(r.Context(), v, id, &body)
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(sendTime)) // loading the view may have used up the deadline
 	if err != nil {
-		status := http.StatusBadGateway
-		if errors.Is(err, errTooManyPages) {
-			status = http.StatusTooManyRequests
-		}
-		http.Error(w, "The view cannot be shown: "+errorText(err), status)
+		http.Error(w, "The view cannot be shown: "+errorText(err), http.StatusBadGateway)
 		return
 	}
 	defer n.close()
@@ -95,8 +92,7 @@ func (s *Service) handleOpen(w http.ResponseWriter, r *http.Request, v *view) {
 }
 
 // openSession loads the view within loadTime, and opens a session, which the caller has to close.
-// The error is errTooManyPages if maxOpen pages are open.
-func (s *Service) openSession(ctx context.Context, v *view, page *openRequest) (*session, *openedSession, error) {
+func (s *Service) openSession(ctx context.Context, v *view, id string, page *openRequest) (*session, *openedSession, error) {
 	load, cancel := context.WithTimeout(ctx, loadTime)
 	defer cancel()
 	tool := s.currentTool(v.tool)
@@ -111,12 +107,12 @@ func (s *Service) openSession(ctx context.Context, v *view, page *openRequest) (
 	n := &session{
 		service: s,
 		view:    v,
-		id:      rand.Text(),
+		id:      id,
 		heights: make(chan float64, 1),
 		closes:  make(chan struct{}, 1),
 	}
-	transport, conn := mcpclient.Pipe()
-	if n.conn, err = transport.Dial(context.WithoutCancel(ctx)); err != nil {
+	pipe, conn := mcpclient.Pipe()
+	if n.conn, err = pipe.Dial(context.WithoutCancel(ctx)); err != nil {
 		return nil, nil, err
 	}
 	n.sender = viewframe.NewSender(n.conn)
@@ -125,10 +121,7 @@ func (s *Service) openSession(ctx context.Context, v *view, page *openRequest) (
 		_ = n.conn.Close()
 		return nil, nil, err
 	}
-	if err := s.register(n); err != nil {
-		n.close()
-		return nil, nil, err
-	}
+	s.register(n)
 	viewframe.Give(n.host, v.arguments, v.result)
 	return n, &openedSession{
 		Shown:   viewframe.Of(hosttext.Line(v.server, maxName), document, &frame),
@@ -150,8 +143,8 @@ func (n *session) hostOptions(page *openRequest, tool *adapter.Tool, frame *sand
 		},
 		CSP:            frame.CSP,
 		Permissions:    frame.Permissions,
-		OpenLink:       n.openLink,
-		Message:        n.takeMessage,
+		OpenLink:       n.onOpenLink,
+		Message:        n.onMessage,
 		OnModelContext: n.view.modelContext.Set,
 		OnSize:         n.onSize,
 		OnCloseRequest: n.onCloseRequest,
@@ -175,7 +168,7 @@ func (n *session) onSize(_, height *float64) {
 	n.heights <- *height // does not block: there is one sender
 }
 
-// onCloseRequest handles the view's wish to be closed.
+// onCloseRequest handles the view's request to be closed.
 func (n *session) onCloseRequest() {
 	select {
 	case n.closes <- struct{}{}:
@@ -203,7 +196,8 @@ func (n *session) stream(ctx context.Context, w http.ResponseWriter) {
 			}
 		}
 	})
-	for err := error(nil); err == nil; {
+	for {
+		var err error
 		select {
 		case raw, open := <-messages:
 			if !open {
@@ -217,15 +211,18 @@ func (n *session) stream(ctx context.Context, w http.ResponseWriter) {
 		case <-ctx.Done():
 			return
 		}
+		if err != nil {
+			return
+		}
 	}
 }
 
 // close ends the session without asking the view: there is no page that shows it.
 func (n *session) close() {
-	n.service.unregister(n)
-	ended, cancel := context.WithCancel(context.Background())
+	n.service.unregister(n.id)
+	unasked, cancel := context.WithCancel(context.Background())
 	cancel()
-	_ = n.host.Close(ended, "the page is gone")
+	_ = n.host.Close(unasked, "the page is gone")
 	_ = n.conn.Close()
 	n.receiving.Wait()
 	<-n.host.Done()
@@ -236,10 +233,10 @@ func (n *session) close() {
 func (n *session) ask(ctx context.Context, question func(context.Context) error) error {
 	s := n.service
 	s.mu.Lock()
-	blocked := n.refusals >= maxRefused
+	blocked := n.failures >= maxRefused
 	s.mu.Unlock()
 	if blocked {
-		return fmt.Errorf("%w: the user has refused %d times, and is not asked again before the page is loaded again",
+		return fmt.Errorf("%w: %d questions were refused or not answered: the person is not asked again until the page is reloaded",
 			apps.ErrInvalid, maxRefused)
 	}
 	ctx, done := s.opts.Interruptible(ctx)
@@ -249,22 +246,22 @@ func (n *session) ask(ctx context.Context, question func(context.Context) error)
 	defer s.mu.Unlock()
 	switch {
 	case err == nil:
-		n.refusals = 0
+		n.failures = 0
 	case !errors.Is(err, apps.ErrInvalid):
-		n.refusals++
+		n.failures++
 	}
 	return err
 }
 
-// openLink handles a view's request to open a page.
-func (n *session) openLink(ctx context.Context, url string) error {
+// onOpenLink handles a view's request to open a page.
+func (n *session) onOpenLink(ctx context.Context, url string) error {
 	return n.ask(ctx, func(ctx context.Context) error {
 		return n.service.opts.Person.OpenLink(ctx, n.view.server, url)
 	})
 }
 
-// takeMessage handles a view's message to the model.
-func (n *session) takeMessage(ctx context.Context, content []mcp.Content) error {
+// onMessage handles a view's message to the model.
+func (n *session) onMessage(ctx context.Context, content []mcp.Content) error {
 	text, err := viewframe.Message(content)
 	if err != nil {
 		return err
@@ -282,8 +279,8 @@ type Call struct {
 	Err          error
 }
 
-// viewServer is the server of a view, as the view may use it. The person is asked about the view's
-// calls as about the model's calls, and answers what the server asks during them.
+// viewServer is a view's access to its server. The person approves the view's calls like those of the model, and answers
+// what the server asks during them.
 type viewServer struct {
 	host.Server
 	session *session

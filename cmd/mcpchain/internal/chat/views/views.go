@@ -30,7 +30,7 @@ const (
 	maxIncoming = 1 << 20  // bytes of a message of a view, and of a request of a page
 	maxOutgoing = 16 << 20 // bytes of a message to a view
 	maxConns    = 64       // concurrent connections to the page, and to the sandbox
-	maxRefused  = 3        // questions of a page that are refused in succession; further ones are not asked
+	maxRefused  = 3        // consecutive questions of a page that fail; further ones are not asked
 	maxFailure  = 300      // characters of an error on a page
 	maxName     = 100      // characters of the name of a server or tool on a page
 
@@ -80,7 +80,7 @@ type Service struct {
 	servers []*http.Server      // nil before the first view
 	views   map[string]*view    // by token
 	order   []*view             // the oldest first
-	open    map[string]*session // by id
+	open    map[string]*session // by id; nil while the view is loaded
 }
 
 // view is a view of the result of a tool call.
@@ -96,6 +96,8 @@ type view struct {
 var (
 	errClosed       = errors.New("the program ends")
 	errTooManyPages = errors.New("too many views are open: close one")
+
+	statusOf = map[error]int{errClosed: http.StatusServiceUnavailable, errTooManyPages: http.StatusTooManyRequests}
 )
 
 // New returns a service. The caller has to close it.
@@ -200,36 +202,35 @@ func (s *Service) currentTool(tool *adapter.Tool) *adapter.Tool {
 	return tool
 }
 
-// beginPage counts a request that opens a session; the caller calls pages.Done at its end. It reports false, and counts
-// nothing, if the service is closed.
-func (s *Service) beginPage() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.closed {
-		s.pages.Add(1)
-	}
-	return !s.closed
-}
-
-// register adds a session, unless too many are open.
-func (s *Service) register(n *session) error {
+// beginPage reserves a place for a session, and returns the session's id. The error is errClosed or errTooManyPages.
+// At the end of the request, the caller calls unregister and pages.Done.
+func (s *Service) beginPage() (id string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
 	case s.closed:
-		return errClosed
+		return "", errClosed
 	case len(s.open) >= maxOpen:
-		return errTooManyPages
+		return "", errTooManyPages
 	}
-	s.open[n.id] = n
-	return nil
+	id = rand.Text()
+	s.open[id] = nil
+	s.pages.Add(1)
+	return id, nil
 }
 
-// unregister removes a session.
-func (s *Service) unregister(n *session) {
+// register adds a session in its place.
+func (s *Service) register(n *session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.open, n.id)
+	s.open[n.id] = n
+}
+
+// unregister removes a session, or its place.
+func (s *Service) unregister(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.open, id)
 }
 
 // session returns an open session of a view, nil if there is none.

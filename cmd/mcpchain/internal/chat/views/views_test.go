@@ -310,8 +310,7 @@ func TestEnd(t *testing.T) {
 	p.say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%v,"result":{}}`, m["id"]))
 	check.Equal(t, "", <-closed, http.StatusNoContent)
 	check.NoError(t, check.Err(io.ReadAll(p.lines)), "the page is told the end")
-	res := post(t, p.address+"messages/"+p.opened.Session, `{"messages":[]}`)
-	check.That(t, res.StatusCode == http.StatusNotFound, "a message after the end: got %s", res.Status)
+	check.Equal(t, "a message after the end", post(t, p.address+"messages/"+p.opened.Session, `{"messages":[]}`).StatusCode, http.StatusNotFound)
 
 	who.mu.Lock()
 	who.wait = true
@@ -325,6 +324,9 @@ func TestEnd(t *testing.T) {
 	_ = p.body.Close() // ends the question: Close waits for it
 	s.Close()
 	check.Fails(t, check.Err(s.Offer(nil, nil, nil)), "a view was offered after the end")
+	late := httptest.NewRecorder()
+	s.handleOpen(late, nil, nil)
+	check.Equal(t, "an open after the end", late.Code, http.StatusServiceUnavailable)
 	for _, origin := range []string{s.origin, s.frames} {
 		if conn, err := net.Dial("tcp", strings.TrimPrefix(origin, "http://")); err == nil {
 			_ = conn.Close()
@@ -431,13 +433,11 @@ func TestBounds(t *testing.T) {
 	for range maxOpen {
 		load(t, first)
 	}
-	res := post(t, first+"open", "{}")
-	check.That(t, res.StatusCode == http.StatusTooManyRequests, "got %s for one page too many", res.Status)
+	check.Equal(t, "one page too many", post(t, first+"open", "{}").StatusCode, http.StatusTooManyRequests)
 	large := offer(t, s, `{"a":"`+strings.Repeat("x", maxBytes)+`"}`)
 	check.That(t, s.find(strings.Split(first, "/")[3]) == nil && s.find(strings.Split(large, "/")[3]) != nil, "want the newest view alone")
 	for range maxViews + 2 {
 		offer(t, s, "{}")
 	}
-	check.That(t, len(s.views) == maxViews && len(s.order) == maxViews && s.find(strings.Split(large, "/")[3]) == nil,
-		"got %d views, want %d", len(s.views), maxViews)
+	check.That(t, len(s.views) == maxViews && len(s.order) == maxViews && s.find(strings.Split(large, "/")[3]) == nil, "got %d views, want %d", len(s.views), maxViews)
 }
