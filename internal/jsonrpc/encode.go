@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// Marshal is json.Marshal without HTML escaping, and with valid UTF-8 in raw messages, too.
+// Marshal is json.Marshal, but does not escape HTML, and replaces invalid UTF-8 in raw messages as well.
 func Marshal(v any) ([]byte, error) {
 	e := encoders.Get().(*encoder)
 	defer e.release()
@@ -67,7 +67,7 @@ func OneLine(raw json.RawMessage) (json.RawMessage, error) {
 	return b.Bytes(), nil
 }
 
-// Check returns an error unless the text is one JSON value, nested at most [MaxDepth] deep.
+// Check returns an error unless raw is one JSON value, nested at most [MaxDepth] deep.
 func Check(raw []byte) error {
 	s := scanner{data: raw}
 	err := s.value()
@@ -115,9 +115,9 @@ func AppendError(b []byte, id, rpcError json.RawMessage) []byte {
 	return appendResponse(b, id, `,"error":`, rpcError)
 }
 
-func appendResponse(b []byte, id json.RawMessage, name string, value json.RawMessage) []byte {
+func appendResponse(b []byte, id json.RawMessage, member string, value json.RawMessage) []byte {
 	b = append(append(b, beforeID...), id...)
-	b = append(append(b, name...), value...)
+	b = append(append(b, member...), value...)
 	return append(b, '}')
 }
 
