@@ -12,16 +12,16 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// group is a job object: all descendants of the process belong to it and end
-// with it, even if this process is killed.
+// group is a job object: all descendants of the process belong to it, and end with it, even if our own process is killed.
 type group struct {
 	process *os.Process
 
-	mu  sync.Mutex
-	job windows.Handle // zero after release
+	mu     sync.Mutex
+	job    windows.Handle // zero after release
+	counts accounting     // for alive: a variable on the stack could move before the system writes to it
 }
 
-// startGroup starts a process that does nothing before it is in its job: what it starts belongs to the job, too.
+// startGroup starts a process suspended, and resumes it in its job, so that all that it starts belongs to the job, too.
 func startGroup(cmd *exec.Cmd) (*group, error) {
 	job, err := newJob()
 	if err != nil {
@@ -44,66 +44,66 @@ func startGroup(cmd *exec.Cmd) (*group, error) {
 	return g, nil
 }
 
+// limits are of every job. A variable on the stack could move before the system reads it.
+var limits = windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION{
+	BasicLimitInformation: windows.JOBOBJECT_BASIC_LIMIT_INFORMATION{LimitFlags: windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE},
+}
+
 // newJob makes a job that ends its members when its last handle is closed.
 func newJob() (windows.Handle, error) {
 	job, err := windows.CreateJobObject(nil, nil)
 	if err != nil {
 		return 0, err
 	}
-	info := windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION{
-		BasicLimitInformation: windows.JOBOBJECT_BASIC_LIMIT_INFORMATION{
-			LimitFlags: windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE,
-		},
-	}
 	if _, err := windows.SetInformationJobObject(job, windows.JobObjectExtendedLimitInformation,
-		uintptr(unsafe.Pointer(&info)), uint32(unsafe.Sizeof(info))); err != nil {
+		uintptr(unsafe.Pointer(&limits)), uint32(unsafe.Sizeof(limits))); err != nil {
 		_ = windows.CloseHandle(job)
 		return 0, err
 	}
 	return job, nil
 }
 
-// resumeProcess takes the handle of a process. ResumeThread would need that of its thread, which os/exec does not return.
+// resumeProcess is undocumented. ResumeThread would need the handle of the thread, which os/exec does not return.
 var resumeProcess = windows.NewLazySystemDLL("ntdll.dll").NewProc("NtResumeProcess")
 
 // begin puts the suspended process into the job, and then resumes it.
 func (g *group) begin() (err error) {
-	unusable := g.process.WithHandle(func(handle uintptr) {
-		if failed := windows.AssignProcessToJobObject(g.job, windows.Handle(handle)); failed != nil {
-			err = fmt.Errorf("put the process into a job object: %v", failed)
+	handleErr := g.process.WithHandle(func(handle uintptr) {
+		if assignErr := windows.AssignProcessToJobObject(g.job, windows.Handle(handle)); assignErr != nil {
+			err = fmt.Errorf("put the process into a job object: %v", assignErr)
 			return
 		}
 		if status, _, _ := resumeProcess.Call(handle); status != 0 {
 			err = fmt.Errorf("resume the process: %v", windows.NTStatus(status))
 		}
 	})
-	return cmp.Or(unusable, err)
+	return cmp.Or(handleErr, err)
 }
 
-// alive reports whether the job has running members. If the system does not tell, it has.
+// alive reports whether the job has running members. It returns true if the query fails.
 func (g *group) alive() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.job == 0 {
 		return false
 	}
-	var info accounting
 	err := windows.QueryInformationJobObject(g.job, windows.JobObjectBasicAccountingInformation,
-		uintptr(unsafe.Pointer(&info)), uint32(unsafe.Sizeof(info)), nil)
-	return err != nil || info.ActiveProcesses > 0
+		uintptr(unsafe.Pointer(&g.counts)), uint32(unsafe.Sizeof(g.counts)), nil)
+	return err != nil || g.counts.ActiveProcesses > 0
 }
 
+// accounting is JOBOBJECT_BASIC_ACCOUNTING_INFORMATION, which x/sys does not have.
 type accounting struct {
 	TotalUserTime, TotalKernelTime, ThisPeriodTotalUserTime, ThisPeriodTotalKernelTime int64
 
 	TotalPageFaultCount, TotalProcesses, ActiveProcesses, TotalTerminatedProcesses uint32
 }
 
-func (g *group) runs() bool { return g.alive() }
+func (g *group) runs() bool { return g.alive() } // Windows has no zombies
 
-func (g *group) terminate() { g.kill() }
+func (g *group) terminate() { g.kill() } // Windows has no SIGTERM
 
-// kill ends all members. They end a moment later.
+// kill tells the system to end all members, and does not wait.
 func (g *group) kill() {
 	_ = g.process.Kill()
 	g.mu.Lock()
@@ -113,7 +113,7 @@ func (g *group) kill() {
 	}
 }
 
-// release closes the last handle to the job, which ends the remaining members.
+// release kills first because a process that begin could not put into the job does not end with it.
 func (g *group) release() {
 	g.kill()
 	g.mu.Lock()

@@ -5,6 +5,10 @@ import (
 	"time"
 )
 
+// A group is a process and its descendants, as far as the system knows them. alive reports whether it has members; runs
+// does not count those that only wait to be reaped. terminate asks them to end, or kills them where the system cannot
+// ask; kill does not wait for their end. release frees what is kept for the group, which is not used afterwards.
+
 const groupPoll = 10 * time.Millisecond
 
 // End begins the steps of [Process.Stop], but does not wait and does not
