@@ -1,82 +1,129 @@
-package main
+package chaos
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"flag"
+	"math/rand/v2"
 	"net/http/httptest"
-	"os"
-	"strings"
+	"os/exec"
 	"sync"
 	"testing"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/mcpchain/mcpchain/agent/run/record"
-	"github.com/mcpchain/mcpchain/evals/chaos/witness"
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
 	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
+var (
+	runs  = flag.Int("runs", 6, "`number` of runs to begin with; more begin if they are over before the kills are")
+	kills = flag.Int("kills", 15, "`number` of times that the worker is killed")
+)
+
 // TestMain lets the test binary be a worker.
-func TestMain(m *testing.M) {
-	if worker, _ := witness.Settings(new(harness)); worker {
-		main()
-		return
-	}
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { Main(m, work) }
 
-// TestFlags refuses flags that would divide by zero.
-func TestFlags(t *testing.T) {
-	good := harness{Store: witness.Store{Kind: "file"}, Runs: 1, slow: time.Second}
-	check.NoError(t, good.check())
-	for name, change := range map[string]func(*harness){
-		"no runs": func(h *harness) { h.Runs = 0 }, "negative kills": func(h *harness) { h.kills = -1 },
-		"calls without a time": func(h *harness) { h.slow = 0 }, "a fault of files": func(h *harness) { h.Fault = true },
-	} {
-		h := good
-		change(&h)
-		check.That(t, h.check() != nil, "%s: got no error", name)
-	}
-}
+// moreRuns are added whenever all runs have ended before the last kill.
+const moreRuns = 10
 
-// TestChaos kills workers a few times with each store, and compares what the tools did with what the model was told.
+// TestChaos kills workers with each store, and compares what the tools did with what the model was told.
 func TestChaos(t *testing.T) {
-	for _, store := range []string{"file", "sqlite", "postgres"} {
-		t.Run(store, func(t *testing.T) { play(t, &harness{Runs: 6, kills: 15, slow: 15 * time.Millisecond}, store) })
+	for _, kind := range []string{"file", "sqlite", "postgres"} {
+		t.Run(kind, func(t *testing.T) {
+			c := start(t, kind, 15*time.Millisecond)
+			c.Runs = *runs
+			for killed := 0; ; {
+				switch more := killed < *kills; {
+				case c.worker(t, more):
+					killed++
+				case more:
+					c.Runs += moreRuns
+				default:
+					t.Logf("%d runs, %d kills", c.Runs, killed)
+					script.Judge(t, c.store, c.world, c.Runs, true)
+					return
+				}
+			}
+		})
 	}
 }
 
 // TestFault lets a disk be full for a second and a server be down for five. A result that the
 // process had is not in doubt afterwards.
 func TestFault(t *testing.T) {
-	for _, store := range []string{"sqlite", "postgres"} {
-		t.Run(store, func(t *testing.T) {
+	for _, kind := range []string{"sqlite", "postgres"} {
+		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			play(t, &harness{Runs: 9, slow: faultSlow, Fault: true}, store)
+			c := start(t, kind, time.Second) // runs last longer than the fault
+			c.Runs, c.Fault = max(*runs, 9), true
+			var restart errgroup.Group
+			if kind == "postgres" {
+				restart.Go(func() error {
+					return failOnce(t.Context(), c.store, c.Runs, func() error { return c.server.Restart(downFor) })
+				})
+			}
+			c.worker(t, false)
+			check.NoError(t, restart.Wait())
+			script.Judge(t, c.store, c.world, c.Runs, false)
 		})
 	}
 }
 
-// play wants all calls of all runs, and no error.
-func play(t *testing.T, h *harness, store string) {
+// course is a store and the tools that workers use, with their settings.
+type course struct {
+	settings
+	server *testenv.Postgres
+	store  record.Store
+	world  *World
+}
+
+// start starts the tools, whose calls wait at most so long before and after their effect.
+func start(t *testing.T, kind string, slow time.Duration) *course {
 	t.Helper()
-	var out strings.Builder
-	h.Kind = store
-	v, err := h.play(t.Context(), &out)
-	if errors.Is(err, testenv.ErrNoPostgres) && os.Getenv("CI") == "" {
-		t.Skip(err)
+	c := &course{world: New(slow, "effect")}
+	c.Store, c.server = NewStore(t, kind)
+	tools := httptest.NewServer(c.world)
+	t.Cleanup(tools.Close)
+	c.URL = tools.URL
+	c.store = check.Value(c.Open(t.Context()))(t)
+	return c
+}
+
+// How long a worker lives that is killed: from before its first call to the last turns of its runs.
+const (
+	minLife = 30 * time.Millisecond
+	maxLife = 430 * time.Millisecond
+)
+
+// worker runs a worker process until all runs have ended or, if kill is true, kills it at a random moment. killed says
+// that the kill came before the end.
+func (c *course) worker(t *testing.T, kill bool) (killed bool) {
+	t.Helper()
+	cmd := Worker(t, c.settings)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	check.Must(t, cmd.Start())
+	if kill {
+		timer := time.AfterFunc(minLife+rand.N(maxLife-minLife), func() { _ = cmd.Process.Kill() })
+		defer timer.Stop()
 	}
-	check.Must(t, err)
-	t.Log(out.String())
-	want := h.Runs * script.Turns * script.Fan
-	check.That(t, v.Clean() && v.All().Calls == want, "got\n%swant %d calls", out.String(), want)
+	err := cmd.Wait()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == -1 {
+		return true
+	}
+	check.Require(t, err == nil, "the worker failed: %v\n%s", err, stderr.Bytes())
+	return false
 }
 
 // TestDriveAfterFailures drives runs whose store fails before they exist.
 func TestDriveAfterFailures(t *testing.T) {
 	for _, method := range []string{"load", "create"} {
-		world := httptest.NewServer(witness.New(time.Millisecond, "effect"))
+		world := httptest.NewServer(New(time.Millisecond, "effect"))
 		defer world.Close()
 		var mu sync.Mutex
 		failures := 2
@@ -94,7 +141,7 @@ func TestDriveAfterFailures(t *testing.T) {
 		})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		h := &harness{Runs: 2, URL: world.URL}
-		check.NoError(t, h.drive(ctx, store), method)
+		s := &settings{Runs: 2, URL: world.URL}
+		check.NoError(t, s.drive(ctx, store), method)
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package chaos
 
 import (
 	"context"
@@ -11,37 +11,49 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
-	"github.com/mcpchain/mcpchain/evals/chaos/witness"
 )
 
-// script is the model of all runs, whose kinds of servers alternate. play expects the calls of all its turns.
-var script = &witness.Script{Turns: 5, Fan: 4, Kinds: []string{witness.Keys, witness.Tasks, witness.Plain}}
+// script is the model of all runs, whose kinds of servers alternate.
+var script = &Script{Turns: 5, Fan: 4, Kinds: []string{Keys, Tasks, Plain}}
 
-// work does the work of a worker process. With -fault the disk of SQLite is full for a while; a
-// Postgres server is restarted by play instead.
-func (h *harness) work(ctx context.Context) error {
-	if !h.Fault || h.Kind == "postgres" {
-		store, err := h.Open(ctx)
+// settings are those of a worker process.
+type settings struct {
+	Store
+	Runs  int
+	Fault bool   // the store fails once
+	URL   string // URL of the tools
+}
+
+// work does the work of a worker process. For a fault it fills the disk of SQLite for a while; the test restarts a Postgres
+// server itself.
+func work(ctx context.Context, s *settings) error {
+	if !s.Fault || s.Kind == "postgres" {
+		store, err := s.Open(ctx)
 		if err != nil {
 			return err
 		}
-		return h.drive(ctx, store)
+		return s.drive(ctx, store)
 	}
-	store, fill, err := h.openFailing(ctx)
+	store, fill, err := s.openFailing(ctx)
 	if err != nil {
 		return err
 	}
-	end := failOnce(ctx, store, h.Runs, func() error {
-		err := fill(true)
-		time.Sleep(fullFor)
-		return errors.Join(err, fill(false))
+	both, ctx := errgroup.WithContext(ctx)
+	both.Go(func() error { return s.drive(ctx, store) })
+	both.Go(func() error {
+		return failOnce(ctx, store, s.Runs, func() error {
+			err := fill(true)
+			time.Sleep(fullFor)
+			return errors.Join(err, fill(false))
+		})
 	})
-	err = h.drive(ctx, store)
-	return errors.Join(err, end())
+	return both.Wait()
 }
 
 const (
@@ -55,12 +67,12 @@ const (
 var errAllEnded = errors.New("all runs have ended")
 
 // drive drives the runs that do not exist yet, and those that a killed process has left, until all have ended.
-func (h *harness) drive(ctx context.Context, store record.Store) error {
+func (s *settings) drive(ctx context.Context, store record.Store) error {
 	ttl := leaseTTL
-	if h.Fault {
+	if s.Fault {
 		ttl = faultLeaseTTL
 	}
-	agents, err := script.Agents(ctx, h.URL, agent.Options{
+	agents, err := script.Agents(ctx, s.URL, agent.Options{
 		Durable:        agent.Durable{Store: store, LeaseTTL: ttl},
 		ParallelWrites: true, // so that a kill meets as many calls as there may be
 	})
@@ -71,11 +83,11 @@ func (h *harness) drive(ctx context.Context, store record.Store) error {
 	defer work.Wait()
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	for i := range h.Runs {
+	for i := range s.Runs {
 		work.Go(func() { driveNew(ctx, store, agents[i%len(agents)], script.Key(i).ID) })
 	}
 	work.Go(func() {
-		awaitEnds(ctx, store, h.Runs)
+		awaitEnds(ctx, store, s.Runs)
 		stop(errAllEnded)
 	})
 	err = agent.Recover(ctx, store, agents, &agent.RecoverOptions{PollInterval: recoverEvery, Logger: slog.Default()})
@@ -130,37 +142,26 @@ const (
 	downFor = 5 // seconds that a Postgres server is down
 )
 
-// failOnce calls fail, which makes the store fail for a while, as soon as n runs have begun. end ends the wait for the
-// runs, and returns the error of fail, or one that says why the store has not failed.
-func failOnce(ctx context.Context, store record.Store, n int, fail func() error) (end func() error) {
-	ctx, stop := context.WithCancel(ctx)
-	failed := make(chan error, 1)
-	go func() {
-		for {
-			all, ended, err := count(ctx, store)
-			switch {
-			case err != nil:
-				failed <- err
-			case ended > 0:
-				failed <- errors.New("a run was over before the store failed")
-			case all >= n:
-				failed <- fail()
-			default:
-				time.Sleep(10 * time.Millisecond)
-				continue
-			}
-			return
+// failOnce calls fail, which makes the store fail for a while, as soon as n runs have begun. It returns the error of fail,
+// or one that says why the store has not failed.
+func failOnce(ctx context.Context, store record.Store, n int, fail func() error) error {
+	for ; ctx.Err() == nil; time.Sleep(10 * time.Millisecond) {
+		all, ended, err := count(ctx, store)
+		switch {
+		case err != nil:
+			return err
+		case ended > 0:
+			return errors.New("a run was over before the store failed")
+		case all >= n:
+			return fail()
 		}
-	}()
-	return func() error {
-		stop()
-		return <-failed
 	}
+	return ctx.Err()
 }
 
 // openFailing opens the store in SQLite. fill fills its disk, or makes room again.
-func (h *harness) openFailing(ctx context.Context) (_ record.Store, fill func(full bool) error, err error) {
-	db, err := sql.Open("sqlite", filepath.Join(h.Dir, "runs.db"))
+func (s *settings) openFailing(ctx context.Context) (_ record.Store, fill func(full bool) error, err error) {
+	db, err := sql.Open("sqlite", filepath.Join(s.Dir, "runs.db"))
 	if err != nil {
 		return nil, nil, err
 	}

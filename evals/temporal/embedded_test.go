@@ -1,6 +1,6 @@
 //go:build embedded
 
-package main
+package temporaleval
 
 // The build tag embedded enables the tests with a Temporal server.
 func init() { embedded = true }

@@ -1,11 +1,11 @@
-package main
+package temporaleval
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"sync"
+	"testing"
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent/run"
@@ -24,11 +24,11 @@ type person struct {
 	wrong   []error    // wrong outcomes of replies
 }
 
-// print writes how many replies there were, and the wrong outcomes.
-func (p *person) print(out io.Writer) {
-	fmt.Fprintf(out, "answers: %d, of these %d twice at once and once too late; wrong outcomes: %d\n", p.answers, p.twice, len(p.wrong))
+// report logs how many replies there were, and fails the test for wrong outcomes.
+func (p *person) report(t *testing.T) {
+	t.Logf("answers: %d, of these %d twice at once and once too late", p.answers, p.twice)
 	for _, err := range p.wrong {
-		fmt.Fprintln(out, err)
+		t.Errorf("a wrong outcome of a reply: %v", err)
 	}
 }
 

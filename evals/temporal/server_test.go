@@ -1,4 +1,4 @@
-package main
+package temporaleval
 
 import (
 	"context"
@@ -28,19 +28,10 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/temporal"
-	"github.com/mcpchain/mcpchain/evals/chaos/witness"
 	"github.com/mcpchain/mcpchain/internal/check"
 )
 
 var update = flag.Bool("update", false, "write the histories of workflows into the test data of agent/temporal")
-
-// TestMain lets the test binary be a worker of TestChaos.
-func TestMain(m *testing.M) {
-	if worker, _ := witness.Settings(new(options)); worker {
-		main()
-	}
-	os.Exit(m.Run())
-}
 
 // embedded enables the tests with a Temporal server.
 var embedded = os.Getenv("TEMPORAL_SERVER") == "embedded"
@@ -165,8 +156,7 @@ func (s *service) waits(t *testing.T, key run.Key) []*run.Question {
 		value, err := s.client.QueryWorkflow(t.Context(), temporal.WorkflowID(key), "", "state")
 		if err == nil && value.Get(&state) == nil && state.Status == run.StatusWaiting {
 			log := check.Value(s.store.Load(t.Context(), key))(t)
-			questions := check.Value(log.Questions())(t)
-			return questions
+			return check.Value(log.Questions())(t)
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
@@ -322,14 +312,6 @@ func (s *service) listed(t *testing.T) {
 	t.Error("the cancelled runs are not listed")
 }
 
-// TestChaos is a short run of the program. It does not check the length of pauses, which depends on the machine.
-func TestChaos(t *testing.T) {
-	opted(t)
-	o := &options{Store: witness.Store{Kind: "sqlite"}, runs: 8, workers: 2, length: 8 * time.Second, every: 2 * time.Second, Lease: 2 * time.Second}
-	clean, _, err := o.play(t.Context(), t.Output())
-	check.That(t, err == nil && clean, "got %v, %v, want that nothing is lost", clean, err)
-}
-
 // TestServiceOfTheProgram runs tests of "mcpchain serve -api" with a Temporal server: users,
 // questions, streams, stops and restarts are as in one process.
 func TestServiceOfTheProgram(t *testing.T) {
@@ -382,19 +364,4 @@ func (s *service) begun(t *testing.T) run.Key {
 	}
 	t.Fatal("the schedule has begun no run")
 	return run.Key{}
-}
-
-// TestFlags refuses flags with which the program would divide by zero or wait forever.
-func TestFlags(t *testing.T) {
-	good := options{runs: 1, workers: 1, every: time.Second, Lease: time.Second}
-	check.NoError(t, good.check())
-	for name, change := range map[string]func(*options){
-		"-runs": func(o *options) { o.runs = 0 }, "-workers": func(o *options) { o.workers = 0 },
-		"-every": func(o *options) { o.every = 0 }, "-lease": func(o *options) { o.Lease = 0 },
-		"-time": func(o *options) { o.length = -1 },
-	} {
-		o := good
-		change(&o)
-		check.That(t, o.check() != nil, "%s: got no error", name)
-	}
 }

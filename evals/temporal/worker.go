@@ -1,4 +1,4 @@
-package main
+package temporaleval
 
 import (
 	"context"
@@ -6,18 +6,16 @@ import (
 	"net/http"
 	"net/url"
 
-	"go.temporal.io/sdk/client"
-
 	"github.com/mcpchain/mcpchain/adapter/approval"
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/temporal"
-	"github.com/mcpchain/mcpchain/evals/chaos/witness"
+	"github.com/mcpchain/mcpchain/evals/chaos"
 )
 
 // script is the model of all runs: each turn has a plain call and one that asks a person.
-var script = &witness.Script{Turns: 4, Fan: 2, Kinds: []string{witness.Keys, witness.Plain}, Tenants: 5, Tool: func(turn, call int) string {
+var script = &chaos.Script{Turns: 4, Fan: 2, Kinds: []string{chaos.Keys, chaos.Plain}, Tenants: 5, Tool: func(turn, call int) string {
 	if call == 0 {
 		return "effect"
 	}
@@ -25,14 +23,14 @@ var script = &witness.Script{Turns: 4, Fan: 2, Kinds: []string{witness.Keys, wit
 }}
 
 // work does the work of a worker process, until it is killed.
-func (o *options) work(ctx context.Context) error {
-	store, err := o.Open(ctx)
+func work(ctx context.Context, s *settings) error {
+	store, err := s.Open(ctx)
 	if err != nil {
 		return err
 	}
-	r := &reporter{Store: store, url: o.Tools + "/report", worker: o.Worker}
-	agents, err := script.Agents(ctx, o.Tools, agent.Options{
-		Durable: agent.Durable{Store: r, LeaseTTL: o.Lease},
+	r := &reporter{Store: store, url: s.Tools + "/report", worker: s.Worker}
+	agents, err := script.Agents(ctx, s.Tools, agent.Options{
+		Durable: agent.Durable{Store: r, LeaseTTL: s.Lease},
 		Person: agent.Person{Approve: func(ctx context.Context, a *approval.Request) (approval.Decision, error) {
 			if a.Name == "approved" {
 				return agent.AskPerson(ctx, a)
@@ -43,7 +41,7 @@ func (o *options) work(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	service, err := client.Dial(client.Options{HostPort: o.Address, Namespace: o.Namespace, Logger: quiet()})
+	service, err := s.dial()
 	if err != nil {
 		return err
 	}

@@ -1,11 +1,13 @@
-package witness
+package chaos
 
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"testing"
 
 	_ "github.com/jackc/pgx/v5/stdlib"
 	_ "modernc.org/sqlite"
@@ -13,6 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/agent/filestore"
 	"github.com/mcpchain/mcpchain/agent/run/record"
 	"github.com/mcpchain/mcpchain/agent/sqlstore"
+	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
@@ -20,29 +23,24 @@ import (
 type Store struct {
 	Kind string // file, sqlite or postgres
 	Dir  string // folder of the files
-	DSN  string // data source name of the Postgres database; set by Start
+	DSN  string // data source name of the Postgres database
 }
 
-// Start makes a temporary folder for the files and, for Postgres, starts a server, which is otherwise nil. stop ends the
-// server and removes the folder.
-func (s *Store) Start() (server *testenv.Postgres, stop func(), err error) {
-	if s.Dir, err = os.MkdirTemp("", "chaos"); err != nil {
-		return nil, nil, err
+// NewStore returns an empty store of a kind. For Postgres it starts a server, which is otherwise nil.
+func NewStore(t *testing.T, kind string) (s Store, server *testenv.Postgres) {
+	t.Helper()
+	s = Store{Kind: kind, Dir: t.TempDir()}
+	if kind != "postgres" {
+		return s, nil
 	}
-	remove := func() { _ = os.RemoveAll(s.Dir) }
-	if s.Kind != "postgres" {
-		return nil, remove, nil
+	server, err := testenv.StartPostgres()
+	if errors.Is(err, testenv.ErrNoPostgres) && os.Getenv("CI") == "" {
+		t.Skip(err)
 	}
-	if server, err = testenv.StartPostgres(); err != nil {
-		remove()
-		return nil, nil, err
-	}
+	check.Must(t, err)
+	t.Cleanup(server.Stop)
 	s.DSN = server.DSN("postgres")
-	stop = func() {
-		server.Stop()
-		remove()
-	}
-	return server, stop, nil
+	return s, server
 }
 
 // Open opens the store, in any number of processes.
@@ -64,5 +62,5 @@ func (s Store) Open(ctx context.Context) (record.Store, error) {
 		db.SetMaxOpenConns(10)
 		return sqlstore.OpenPostgres(ctx, db)
 	}
-	return nil, fmt.Errorf("there is no store %q; use file, sqlite or postgres", s.Kind)
+	return nil, fmt.Errorf("there is no store %q", s.Kind)
 }

@@ -1,6 +1,12 @@
-// Package witness provides servers whose tools count their effects, a model that calls them, and the
-// comparison of the effects with the results that the model got.
-package witness
+// Package chaos kills processes of agents again and again, and counts the effects of their tools: its tests do with each
+// store of runs, and those of evals/temporal with workers of Temporal.
+//
+//	go test -v ./evals/chaos -run TestChaos/file -runs 50 -kills 500
+//
+// Runs of several turns with parallel calls are driven by worker processes, which are killed (SIGKILL) and started again.
+// The tools belong to servers in the process of the test: one recognizes a call by its key, one runs calls as tasks, and one
+// does neither. At the end each call of each run is compared with its effects, see [Counts].
+package chaos
 
 import (
 	"encoding/json"
