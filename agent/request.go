@@ -16,8 +16,8 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// prepare prepares a model call. The call is the last one if stop is a limit, or if the limits leave
-// no room for another: then the returned reason is that limit.
+// prepare returns the request of the next model call, after the hooks. It uses the present catalog, and may wait for other
+// model calls to release their share of a limit. If the returned reason is a limit, the call is the last one.
 func (d *dialog) prepare(stop StopReason) (*model.Request, StopReason, error) {
 	a := d.agent
 	d.engine.catalog = a.tools.Catalog(a.profile)
@@ -53,12 +53,12 @@ func (d *dialog) request(system string, final bool) *model.Request {
 		MaxTokens: settings.MaxTokens, Temperature: settings.Temperature, Effort: settings.Effort,
 		Stream: !a.info.NoStreaming && !settings.NoStreaming, Endpoint: d.rec.state.Endpoint, CacheKey: d.cacheKey(), Scratch: &d.scratch,
 	}
-	d.forceAnswer(q, final)
+	d.askForAnswer(q, final)
 	return q
 }
 
 // cacheKey returns a key that is the same for all requests of the run, and for no other run. It
-// does not reveal the run's name.
+// does not reveal the run's id or tenant.
 func (d *dialog) cacheKey() string {
 	if d.key == "" {
 		root := d.rec.writer.root
@@ -68,15 +68,16 @@ func (d *dialog) cacheKey() string {
 	return d.key
 }
 
-// forceAnswer changes a request, if it is the final one or output has to be repaired, so that the
-// model has to answer: without calls, or by the tool of a structured output.
-func (d *dialog) forceAnswer(q *model.Request, final bool) {
+// askForAnswer appends a reminder if the request is the final one, or output has to be repaired. A final request offers
+// only the output tool; without one, it does not allow calls.
+func (d *dialog) askForAnswer(q *model.Request, final bool) {
 	tool := d.engine.outputTool()
 	text := ""
 	switch {
 	case tool != nil && (final || d.rec.state.Repairs > 0):
 		h := d.rec.state.History
-		text = reminder.Output(tool.Name(), len(h) > 0 && h[len(h)-1].Role == run.RoleAssistant)
+		afterModel := len(h) > 0 && h[len(h)-1].Role == run.RoleAssistant
+		text = reminder.Output(tool.Name(), afterModel)
 	case final:
 		text = reminder.Last
 	}
@@ -94,35 +95,35 @@ func (d *dialog) forceAnswer(q *model.Request, final bool) {
 	}
 }
 
-// requestTools returns the tools of a request. Those that the run has added follow the others, in the
-// order of their addition, under the names that the run gave them; those that no longer exist are left
-// out. If the model searches, the others are the search tools and the tool of a structured output.
+// requestTools returns the tools of a request: first the catalog's, then the tools that the run has added, in order and
+// under the run's names. Added tools that no longer exist are left out. If the model has to search, the catalog's are
+// replaced by the search tools and the output tool.
 func (d *dialog) requestTools() []model.Tool {
 	s, cache := d.rec.state, &d.tools
 	all := cache.all(d.engine.catalog)
 	if s.Discovery == ledger.DiscoveryNone && len(s.Offered) == 0 {
 		return all
 	}
-	if cache.offering == d.offering() {
+	key := d.toolsKey()
+	if cache.key == key {
 		return slices.Clip(cache.requested)
 	}
 	var tools []model.Tool
 	added, isAdded := d.addedTools(all)
-	isOther := func(t *adapter.Tool) bool { return !isAdded[t] }
+	fromCatalog := func(t *adapter.Tool) bool { return !isAdded[t] }
 	if s.Discovery != ledger.DiscoveryNone {
 		tools = []model.Tool{d.agent.search.definition}
 		if s.Discovery == ledger.DiscoveryCall {
 			tools = append(tools, callDefinition)
 		}
-		isOther = isAnswerTool
+		fromCatalog = isAnswerTool
 	}
 	for i, t := range d.engine.catalog.Tools() {
-		if isOther(t) {
+		if fromCatalog(t) {
 			tools = append(tools, all[i])
 		}
 	}
-	cache.offering = d.offering()
-	cache.requested = append(tools, added...)
+	cache.key, cache.requested = key, append(tools, added...)
 	return slices.Clip(cache.requested)
 }
 
@@ -144,22 +145,22 @@ func (d *dialog) addedTools(all []model.Tool) (added []model.Tool, isAdded map[*
 		if s.Discovery == ledger.DiscoveryCall && !s.Offered[i].Listed {
 			continue
 		}
-		named := d.agent.reader.definition // which is in no catalog
+		definition := d.agent.reader.definition // which is in no catalog
 		if at, ok := index[tool]; ok {
-			named = all[at]
+			definition = all[at]
 		}
-		named.Name = s.Offered[i].Name
-		added = append(added, named)
+		definition.Name = s.Offered[i].Name
+		added = append(added, definition)
 	}
 	return added, isAdded
 }
 
-// toolCache holds the tools of a catalog and of the next request, as the model gets them.
+// toolCache holds the tools of a catalog and of the last request, as the model gets them.
 type toolCache struct {
 	catalog *adapter.Catalog // the source of tools
 	tools   []model.Tool     // all
 
-	offering  offering // the one for which requested was made
+	key       toolsKey // of requested
 	requested []model.Tool
 }
 
@@ -171,16 +172,15 @@ func (t *toolCache) all(c *adapter.Catalog) []model.Tool {
 	return slices.Clip(t.tools)
 }
 
-// offering determines the tools of a request: while it stays the same, so do they.
-type offering struct {
+// toolsKey identifies the tools of a request: equal keys, equal tools.
+type toolsKey struct {
 	catalog *adapter.Catalog
 	mode    ledger.Discovery
 	added   int // number of tools that the run has added
 }
 
-// offering returns the offering of the next request.
-func (d *dialog) offering() offering {
-	return offering{d.engine.catalog, d.rec.state.Discovery, len(d.rec.state.Offered)}
+func (d *dialog) toolsKey() toolsKey {
+	return toolsKey{d.engine.catalog, d.rec.state.Discovery, len(d.rec.state.Offered)}
 }
 
 // definitions returns the tools of a catalog as a model gets them.

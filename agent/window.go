@@ -33,7 +33,7 @@ type window struct {
 	messages         int   // number of messages of the history that were counted
 	history, results int64 // tokens of those messages
 
-	offering offering // the one for which the following fields were counted
+	key      toolsKey // of the tools for which the following fields were counted
 	tools    int      // number of tools in the request
 	servers  []ServerTools
 	overhead int64 // tokens that the host adds if there are tools
@@ -63,8 +63,8 @@ func (d *dialog) windowUse(q *model.Request) *WindowUse {
 	w.messages, w.history, w.results = n, w.history+history, w.results+results
 	history, results = countTokens(q.Messages[n:], info) // reminders, which are sent once
 	use.History, use.Results = w.history+history, w.results+results
-	if now := d.offering(); w.servers == nil || w.offering != now || w.tools != len(q.Tools) {
-		w.offering, w.tools = now, len(q.Tools)
+	if key := d.toolsKey(); w.servers == nil || w.key != key || w.tools != len(q.Tools) {
+		w.key, w.tools = key, len(q.Tools)
 		w.servers, w.overhead = d.serverTools(q.Tools)
 	}
 	use.Instructions += w.overhead
