@@ -19,14 +19,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// hostInfo names this program to views.
-var hostInfo = mcp.Implementation{Name: "mcpchain web", Version: "1"}
-
-// inlineHeight is the maximum height of a view within the page, in pixels.
-var inlineHeight = 600.0
-
-// access is a view's access to its server. It sends a call that needs no approval and may be repeated directly, so that
-// a polling view leaves no records. Every other call is a run of package talk: it can wait for a person, and is in
+// access is a view's access to its server. It sends a call directly if the call needs no approval and may be repeated, so
+// that a polling view leaves no records. Every other call is a run of package talk: it can wait for a person, and is in
 // doubt if the process dies before its result.
 type access struct {
 	host.Server // direct access
@@ -35,8 +29,8 @@ type access struct {
 	view    *view
 }
 
-// errUnapproved means that a person has to approve a call.
-var errUnapproved = errors.New("a person is asked about the call")
+// errUnapproved means that a call needs approval.
+var errUnapproved = errors.New("the call needs approval")
 
 // onlyApproved sends only calls that need no approval or have it already. Others fail with errUnapproved.
 var onlyApproved = &caller.Caller{
@@ -54,7 +48,7 @@ func (a *access) CallTool(ctx context.Context, name string, arguments json.RawMe
 	call.Tool, call.Arguments = name, arguments
 	var res *mcp.CallToolResult
 	err := errUnapproved
-	if !a.service.isUnrepeatable(call.Server, name) {
+	if a.service.mayRepeat(call.Server, name) {
 		res, err = a.Server.CallTool(caller.With(ctx, onlyApproved), name, arguments, opts...)
 	}
 	if errors.Is(err, errUnapproved) {
@@ -74,11 +68,10 @@ func (a *access) CallTool(ctx context.Context, name string, arguments json.RawMe
 	return res, err
 }
 
-// isUnrepeatable reports whether a call of a tool for views must not be repeated. It returns
-// false for an unknown tool, whose call fails.
-func (s *Service) isUnrepeatable(server, name string) bool {
+// mayRepeat reports whether a call of a tool for views may be repeated. It returns true for an unknown tool, whose call fails.
+func (s *Service) mayRepeat(server, name string) bool {
 	tool, err := s.opts.Tools.ViewTools().Catalog(profile.Plain).LookupStored(server, name, "")
-	return err == nil && !tool.Repeatable()
+	return err != nil || tool.Repeatable()
 }
 
 // question is a view's question to its user.
@@ -97,11 +90,11 @@ func (v *view) ask(ctx context.Context, kind, text, href string) error {
 	id := host.CallID(ctx)
 	answer := make(chan bool, 1)
 	v.mu.Lock()
-	v.asked[id] = answer
+	v.questions[id] = answer
 	v.mu.Unlock()
 	defer func() {
 		v.mu.Lock()
-		delete(v.asked, id)
+		delete(v.questions, id)
 		v.mu.Unlock()
 	}()
 	if !v.put("view-ask", question{v.id, id, kind, hosttext.Line(v.call.Server, 100), text, href}) {
@@ -127,22 +120,22 @@ func (s *Service) Answer(user, id, ask string, yes bool) error {
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	answer := v.asked[ask]
+	answer := v.questions[ask]
 	if answer == nil {
 		return talk.ErrGone
 	}
-	delete(v.asked, ask)
+	delete(v.questions, ask)
 	answer <- yes
 	return nil
 }
 
-// openLink asks the user to visit a page.
-func (v *view) openLink(ctx context.Context, url string) error {
+// onOpenLink asks the user to visit a page.
+func (v *view) onOpenLink(ctx context.Context, url string) error {
 	return v.ask(ctx, "link", hosttext.Escape(url), url)
 }
 
-// message adds the view's text to the conversation, attributed to the view.
-func (a *access) message(ctx context.Context, content []mcp.Content) error {
+// onMessage adds the view's text to the conversation, attributed to the view.
+func (a *access) onMessage(ctx context.Context, content []mcp.Content) error {
 	text, err := viewframe.Message(content)
 	if err != nil {
 		return err
@@ -156,14 +149,14 @@ func (a *access) message(ctx context.Context, content []mcp.Content) error {
 	})
 }
 
-// changeMode asks the page to show the view in another mode.
-func (v *view) changeMode(_ context.Context, mode string) (string, error) {
-	v.put("view-mode", map[string]string{"session": v.id, "mode": string(mode)})
+// onDisplayMode asks the page to show the view in another mode. It does not wait for the page.
+func (v *view) onDisplayMode(_ context.Context, mode string) (string, error) {
+	v.put("view-mode", map[string]string{"session": v.id, "mode": mode})
 	return mode, nil
 }
 
-// Mode tells a view that the user has changed its mode. The error is talk.ErrUnfit for a mode that the page does not
-// have, or talk.ErrGone if there is no such view.
+// Mode tells a view that the user has changed its mode. The error is talk.ErrUnfit for a mode that the page or
+// the view does not have, or talk.ErrGone if there is no such view.
 func (s *Service) Mode(user, id string, mode string) error {
 	v, err := s.viewOf(user, id)
 	if err != nil {
@@ -178,14 +171,14 @@ func (s *Service) Mode(user, id string, mode string) error {
 	return nil
 }
 
-// resized asks the page to give the view another height. The page decides on the width.
-func (v *view) resized(_, height *float64) {
+// onSize asks the page to give the view another height. The page decides on the width.
+func (v *view) onSize(_, height *float64) {
 	if height != nil {
 		v.put("view-size", map[string]any{"session": v.id, "height": *height})
 	}
 }
 
-// askedToClose tells the page that the view wants to be closed.
-func (v *view) askedToClose() {
+// onCloseRequest tells the page that the view wants to be closed.
+func (v *view) onCloseRequest() {
 	v.put("view-close", map[string]string{"session": v.id})
 }

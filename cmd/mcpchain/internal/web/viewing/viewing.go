@@ -27,6 +27,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/apps"
 	"github.com/mcpchain/mcpchain/mcpclient/apps/host"
 	"github.com/mcpchain/mcpchain/mcpclient/apps/sandbox"
+	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 	"github.com/mcpchain/mcpchain/mcpclient/transport"
 )
 
@@ -62,6 +63,12 @@ type Service struct {
 	views    map[string]*view           // by id
 	contexts map[string][]*modelContext // by user, the latest last
 }
+
+// hostInfo names this program to views.
+var hostInfo = mcp.Implementation{Name: "mcpchain web", Version: "1"}
+
+// inlineHeight is the maximum height of a view within the page, in pixels.
+var inlineHeight = 600.0
 
 // windowKey names a window. Its id is chosen by the page.
 type windowKey struct{ user, id string }
@@ -110,8 +117,8 @@ type view struct {
 	host   *host.Session // guarded by Service.mu until the view has begun
 	ended  bool          // ended before it has begun; guarded by Service.mu
 
-	mu    sync.Mutex           // guards the following field
-	asked map[string]chan bool // open questions to the user, by id; each has room for the answer
+	mu        sync.Mutex           // guards the following field
+	questions map[string]chan bool // open questions to the user, by id; each has room for the answer
 }
 
 func (v *view) user() string { return v.window.key.user }
@@ -144,7 +151,7 @@ func (s *Service) Open(ctx context.Context, user string, r Request) (*Opened, er
 		return nil, err
 	}
 	v := &view{
-		id: rand.Text(), asked: map[string]chan bool{},
+		id: rand.Text(), questions: map[string]chan bool{},
 		call: talk.ViewCall{
 			Conversation: r.Conversation,
 			Turn:         r.Turn,
@@ -220,12 +227,12 @@ func (a *access) hostOptions(o *opening) *host.Options {
 		},
 		CSP:            o.frame.CSP,
 		Permissions:    o.frame.Permissions,
-		OpenLink:       v.openLink,
-		Message:        a.message,
+		OpenLink:       v.onOpenLink,
+		Message:        a.onMessage,
 		OnModelContext: a.setContext,
-		DisplayMode:    v.changeMode,
-		OnSize:         v.resized,
-		OnCloseRequest: v.askedToClose,
+		DisplayMode:    v.onDisplayMode,
+		OnSize:         v.onSize,
+		OnCloseRequest: v.onCloseRequest,
 		Limits: host.Limits{
 			Incoming:       maxIncoming,
 			Outgoing:       maxOutgoing,
