@@ -25,7 +25,7 @@ const (
 	// drainTimeout bounds the reading after the exit of the process, while a descendant holds the output open.
 	drainTimeout = 200 * time.Millisecond
 
-	// discardDelay is the delay before Stop discards the output of the process: few processes need that to end.
+	// discardDelay is how long Stop waits before it discards the output of the process: most end without that.
 	discardDelay = 10 * time.Millisecond
 
 	killTimeout = 5 * time.Second
@@ -33,14 +33,15 @@ const (
 
 // Spec describes the program to run.
 type Spec struct {
-	Path string   // the program, looked up in PATH if it has no slash
+	Path string   // the program, looked up in this process's PATH, not in Env's, if it has no slash
 	Args []string // without the program's name
 	Dir  string   // default: the current directory
 	Env  []string // "KEY=value", the whole environment, later entries win; nil for this process's environment
 
 	// Stderr gets the standard error of the process, from one goroutine. If the writer blocks for a
 	// second, the output beyond a queue of at most 16 KiB is dropped, and a line tells how much.
-	// After an error the writer is not called again. The process waits for neither.
+	// After an error the writer is not called again. A blocked writer delays the process by a
+	// second at most, a failed one not at all.
 	Stderr io.Writer
 
 	// StopTimeout is the wait at each step of [Process.Stop]. Default 2 s.
@@ -88,7 +89,7 @@ func Start(s Spec) (*Process, error) {
 	closeAll(stdin.r, stdout.w, stderr.w)
 	if err != nil {
 		closeAll(stdin.w, stdout.r, stderr.r)
-		return nil, startError(s, err)
+		return nil, startError(s, cmd.Path, err)
 	}
 	p := &Process{
 		process:     cmd.Process, // cmd is large
@@ -142,16 +143,16 @@ func closeAll(files ...*os.File) {
 // Pid returns the number of the process and of its group.
 func (p *Process) Pid() int { return p.process.Pid }
 
-// Stdin returns the standard input of the process. Write blocks while the process
-// does not read; Close ends that. What was written can still be read.
+// Stdin returns the standard input of the process. Write blocks while the pipe is full;
+// Close ends a blocked Write. The process can still read what was written.
 func (p *Process) Stdin() io.WriteCloser { return p.stdin }
 
 // Stdout returns the standard output of the process. It ends with io.EOF when every holder has closed it, at the latest 200
 // ms after the exit of the process; bytes in the pipe by then can still be read.
 func (p *Process) Stdout() io.Reader { return &p.stdout }
 
-// Done is closed when [Process.Status] is set, because the process has exited,
-// and its standard error has been read to the end.
+// Done is closed when the process has exited and its standard error has been read, at the
+// latest 400 ms after the exit.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
 // Status describes the end of the process: "exit status 3" or "signal: killed". It is empty before [Process.Done] is closed.
@@ -173,9 +174,9 @@ func (p *Process) StderrExcerpt() string { return p.excerpt.String() }
 // descendant that outlives the process gets 200 ms and then the same signals. On Windows there is no SIGTERM: the second step
 // terminates the job that all descendants belong to.
 //
-// [Process.Kill] goes straight to SIGKILL. Stop returns when all processes have ended, at the
-// latest 5 s after SIGKILL. All calls return the same: nil, or an error if the process or a
-// descendant survived, as a process can that waits inside the operating system.
+// [Process.Kill] goes straight to SIGKILL. Stop returns when all processes have ended, at the latest 5 s after SIGKILL, and
+// then waits up to StopTimeout for a slow Stderr. All calls return the same: nil, or an error if the process or a
+// descendant survived, for example because it waits inside the kernel.
 func (p *Process) Stop() error {
 	var reading sync.WaitGroup
 	reading.Add(1)
@@ -216,8 +217,8 @@ func (p *Process) Kill() {
 }
 
 // startError explains why a program did not start: by its working directory, by the shape of its
-// path, or by the file that is there.
-func startError(s Spec, err error) error {
+// path, or by the file at the path where it was found.
+func startError(s Spec, at string, err error) error {
 	blank := strings.ContainsAny(s.Path, " \t")
 	if errors.Is(err, exec.ErrNotFound) && filepath.Base(s.Path) == s.Path && !blank {
 		return fmt.Errorf("start %q: %w: install it, or give its full path", s.Path, exec.ErrNotFound)
@@ -230,23 +231,22 @@ func startError(s Spec, err error) error {
 			return fmt.Errorf("start %q: working directory: %w", s.Path, dirErr)
 		}
 	}
-	at := s.Path
-	if s.Dir != "" && !filepath.IsAbs(at) && strings.ContainsRune(filepath.ToSlash(at), '/') {
+	if s.Dir != "" && !filepath.IsAbs(at) && strings.ContainsRune(filepath.ToSlash(s.Path), '/') {
 		at = filepath.Join(s.Dir, at)
 		err = fmt.Errorf("%w (a relative path starts from the working directory %q)", err, s.Dir)
 	}
 	switch info, statErr := os.Stat(at); {
 	case statErr != nil && strings.ContainsAny(s.Path, "~$"):
-		err = fmt.Errorf("%w (~ and $ are for a shell to replace: write the path out)", err)
+		err = fmt.Errorf("%w (no shell expands ~ or $ here: write the full path)", err)
 	case statErr != nil && blank:
 		err = fmt.Errorf("%w (arguments belong in Args, not in Path)", err)
 	case statErr != nil:
 	case info.IsDir():
 		err = fmt.Errorf("%w (it is a directory)", err)
 	case errors.Is(err, fs.ErrNotExist):
-		err = fmt.Errorf("%w (the file is there: what its first line or its loader names is not, or Windows does not run such files)", err)
+		err = fmt.Errorf("%w (the file exists, but not the interpreter or loader that it names; or Windows cannot run files of this kind)", err)
 	case errors.Is(err, fs.ErrPermission) && info.Mode()&0o111 == 0:
-		err = fmt.Errorf("%w (the file is not one that may be run: see chmod +x)", err)
+		err = fmt.Errorf("%w (the file is not executable: use chmod +x)", err)
 	}
 	return fmt.Errorf("start %q: %w", s.Path, err)
 }

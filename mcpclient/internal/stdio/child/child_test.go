@@ -51,7 +51,7 @@ var roles = map[string]func() int{
 		return 5
 	},
 	"burst": func() int {
-		fmt.Print(strings.Repeat("x", burst()))
+		fmt.Print(strings.Repeat("x", burst))
 		return 0
 	},
 	"stderr": func() int {
@@ -77,13 +77,8 @@ var roles = map[string]func() int{
 	},
 }
 
-// burst is the size of a write that a pipe takes at once.
-func burst() int {
-	if runtime.GOOS == "windows" {
-		return 4 << 10
-	}
-	return 32 << 10
-}
+// burst is the size of a write that a pipe takes at once, on Windows, too.
+const burst = 4 << 10
 
 // start runs this program in a role, and checks at the end that no process is left.
 func start(t *testing.T, role string, change ...func(*Spec)) *Process {
@@ -166,8 +161,7 @@ func TestKill(t *testing.T) {
 				kill(p)
 				check.NoError(t, p.Stop())
 			})
-			got, want := p.Status(), "signal: killed"
-			check.That(t, runtime.GOOS == "windows" || got == want, "got status %q, want %q", got, want)
+			check.That(t, runtime.GOOS == "windows" || p.Status() == "signal: killed", "got status %q, want signal: killed", p.Status())
 		})
 	}
 }
@@ -220,7 +214,7 @@ func TestLateReader(t *testing.T) {
 	<-p.Done()
 	err := p.stdout.file.SetReadDeadline(time.Now().Add(-time.Second))
 	check.Require(t, err == nil || runtime.GOOS == "windows", "%v", err)
-	check.Equal(t, "bytes of output", len(readAll(t, p)), burst())
+	check.Equal(t, "bytes of output", len(readAll(t, p)), burst)
 }
 
 func TestStderrForwarded(t *testing.T) {
@@ -277,30 +271,36 @@ func TestEnvironmentDirectoryArguments(t *testing.T) {
 
 func TestStartErrors(t *testing.T) {
 	dir := t.TempDir()
-	script := filepath.Join(dir, "script")
+	script, text := filepath.Join(dir, "script"), filepath.Join(dir, "text")
 	check.Must(t, os.WriteFile(script, []byte("#!/no/such/interpreter\n"), 0o755))
-	text := filepath.Join(dir, "text")
 	check.Must(t, os.WriteFile(text, nil, 0o644))
+	t.Setenv("PATH", dir)
+	t.Chdir(t.TempDir())
+	check.Must(t, os.Mkdir("script", 0o755)) // not the one in PATH
 	for _, test := range []struct {
 		name string
 		spec Spec
 		want string
 		is   error
 	}{
-		{"home", Spec{Path: "~/server"}, "~ and $ are for a shell", fs.ErrNotExist},
-		{"variable", Spec{Path: "$NOWHERE/server"}, "~ and $ are for a shell", fs.ErrNotExist},
+		{"home", Spec{Path: "~/server"}, "no shell expands ~ or $ here", fs.ErrNotExist},
+		{"variable", Spec{Path: "$NOWHERE/server"}, "no shell expands ~ or $ here", fs.ErrNotExist},
 		{"directory", Spec{Path: dir}, "it is a directory", nil},
-		{"not to be run", Spec{Path: text}, "see chmod +x", nil},
+		{"not to be run", Spec{Path: text}, "use chmod +x", nil},
 		{"not in PATH", Spec{Path: "no-such-mcp-server"}, `start "no-such-mcp-server": executable file not found in`, exec.ErrNotFound},
 		{"no such file", Spec{Path: filepath.Join(dir, "gone")}, "gone", fs.ErrNotExist},
 		{"no directory", Spec{Path: os.Args[0], Dir: filepath.Join(dir, "nowhere")}, "working directory: ", fs.ErrNotExist},
 		{"relative", Spec{Path: "./gone", Dir: dir}, "a relative path starts from the working directory", fs.ErrNotExist},
-		{"no interpreter", Spec{Path: script}, "the file is there", nil},
+		{"no interpreter", Spec{Path: script}, "the file exists", nil},
+		{"no interpreter in PATH", Spec{Path: "script"}, "the file exists", nil},
 		{"empty", Spec{}, `start ""`, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if test.name == "not to be run" && runtime.GOOS == "windows" {
-				test.want, test.is = "Windows does not run such files", fs.ErrNotExist
+			switch {
+			case runtime.GOOS == "windows" && test.name == "not to be run":
+				test.want, test.is = "Windows cannot run files of this kind", fs.ErrNotExist
+			case runtime.GOOS == "windows" && test.name == "no interpreter in PATH":
+				test.want, test.is = "install it", exec.ErrNotFound
 			}
 			p, err := Start(test.spec)
 			if err == nil {
