@@ -29,7 +29,7 @@ func ExampleClient_AddToolDefinitions() {
 	})
 	fmt.Println(err)
 	// Output:
-	// tool "report": mcp: invalid result: inputSchema.properties.region: x-mcp-header "Region" needs the type string, integer or boolean, and has ["string","null"]
+	// tool "report": inputSchema.properties.region: x-mcp-header "Region" needs the type string, integer or boolean, and has ["string","null"]
 }
 
 // A wrapped transport logs each message over HTTP with its method, status and size, in either era.

@@ -14,8 +14,7 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// targetMember returns the member of params with the name of a request's target, which the
-// Mcp-Name header repeats, or "".
+// targetMember returns the member of a request that names its target, or "". The Mcp-Name header repeats its value.
 func targetMember(method string) string {
 	switch method {
 	case "tools/call", "prompts/get":
@@ -26,6 +25,19 @@ func targetMember(method string) string {
 		return "taskId"
 	}
 	return ""
+}
+
+// maxKnownTools bounds the remembered tools. If the server refuses a call because params were
+// forgotten, the client lists the tools again by [toolRegistry.relearn].
+const maxKnownTools = 1024
+
+// toolRegistry remembers, by tool, the params that calls repeat in headers (x-mcp-header).
+type toolRegistry struct {
+	*peer
+	lists *pageReader
+
+	mu     sync.Mutex
+	params map[string][]paramheader.Param
 }
 
 // withParamHeaders repeats arguments of a tool call in headers if the tool wants that. If the
@@ -50,17 +62,18 @@ func withParamHeaders(next sender, tools *toolRegistry) sender {
 			learnErr = r.mirror(params)
 		}
 		if learnErr != nil {
-			return response{}, fmt.Errorf("%w (and no better headers could be made: %w)", err, learnErr)
+			return response{}, fmt.Errorf("%w (could not correct the headers: %w)", err, learnErr)
 		}
 		return next(ctx, r, o)
 	}
 }
 
+// mirrorsParams reports whether the transport and the revision have headers for arguments.
 func (p *peer) mirrorsParams() bool {
 	return p.link.Load().exchange != nil && p.current().has(paramHeaders)
 }
 
-// relearn lists the tools up to this one, and returns its headers.
+// relearn lists the tools up to this one, learns it, and returns its params.
 func (r *toolRegistry) relearn(ctx context.Context, tool string) ([]paramheader.Param, error) {
 	for t, err := range list[mcp.Tool](ctx, r.lists, "tools/list", "tools", []CallOption{WithoutCache()}) {
 		switch {
@@ -68,7 +81,7 @@ func (r *toolRegistry) relearn(ctx context.Context, tool string) ([]paramheader.
 			return nil, err
 		case t.Name == tool:
 			if err := r.learn(t); err != nil {
-				return nil, err
+				return nil, fmt.Errorf("%w: %w", mcp.ErrInvalidResult, err)
 			}
 			return r.lookup(tool), nil
 		}
@@ -76,6 +89,7 @@ func (r *toolRegistry) relearn(ctx context.Context, tool string) ([]paramheader.
 	return nil, errors.New("server does not list the tool")
 }
 
+// mirror sets the headers that repeat arguments.
 func (r *request) mirror(params []paramheader.Param) error {
 	r.header = nil
 	if len(params) == 0 {
@@ -91,53 +105,39 @@ func (r *request) mirror(params []paramheader.Param) error {
 	})
 }
 
-// maxKnownTools bounds the remembered tools. If the server refuses a call because headers were
-// forgotten, the client lists the tools again by [toolRegistry.relearn].
-const maxKnownTools = 1024
-
-// toolRegistry remembers which headers repeat arguments of calls (x-mcp-header), by tool.
-type toolRegistry struct {
-	*peer
-	lists *pageReader
-
-	mu      sync.Mutex
-	headers map[string][]paramheader.Param
-}
-
 func (r *toolRegistry) lookup(name string) []paramheader.Param {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.headers[name]
+	return r.params[name]
 }
 
-// learn remembers the headers of a tool, and forgets another tool's if there is no room. The error says which annotation of the
-// tool is invalid.
+// learn remembers the params of a tool, or says which annotation is invalid. At maxKnownTools it evicts an arbitrary other tool.
 func (r *toolRegistry) learn(t *mcp.Tool) error {
 	params, err := paramheader.Of(t.InputSchema)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.headers, t.Name)
+	delete(r.params, t.Name)
 	if err != nil {
-		return fmt.Errorf("tool %q: %w: %w", excerpt.Cut(t.Name), mcp.ErrInvalidResult, err)
+		return fmt.Errorf("tool %q: %w", excerpt.Cut(t.Name), err)
 	}
 	if len(params) == 0 {
 		return nil
 	}
-	if r.headers == nil {
-		r.headers = map[string][]paramheader.Param{}
+	if r.params == nil {
+		r.params = map[string][]paramheader.Param{}
 	}
-	for other := range r.headers {
-		if len(r.headers) < maxKnownTools {
+	for other := range r.params {
+		if len(r.params) < maxKnownTools {
 			break
 		}
-		delete(r.headers, other)
+		delete(r.params, other)
 	}
-	r.headers[t.Name] = params
+	r.params[t.Name] = params
 	return nil
 }
 
-// learnAll learns the tools of a list and leaves out invalid ones: "Clients MUST reject tool
-// definitions" with an invalid x-mcp-header.
+// learnAll learns the tools of a list and leaves out those with an invalid x-mcp-header. The
+// specification: "Clients MUST reject tool definitions" of that kind.
 func (r *toolRegistry) learnAll(tools iter.Seq2[*mcp.Tool, error]) iter.Seq2[*mcp.Tool, error] {
 	return func(yield func(*mcp.Tool, error) bool) {
 		for t, err := range tools {
