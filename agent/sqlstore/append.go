@@ -32,7 +32,7 @@ func (s *database) Create(
 			if err := t.change(ctx, record.ErrExists, insertRun,
 				head.Key.Tenant, head.Key.ID, head.Agent, string(head.Status), ledger.Nanos(head.Updated), due(head),
 				int64(head.Seq), int64(head.Snapshot), data,
-				int64(lease.Epoch), until(now.Add(h.TTL)), int64(max(h.TTL, 0)), h.Name); err != nil {
+				int64(lease.Epoch), timeColumn(now.Add(h.TTL)), int64(max(h.TTL, 0)), h.Name); err != nil {
 				return err
 			}
 			return t.insert(ctx, insertRecords, head.Key, items)
@@ -70,7 +70,7 @@ func (s *database) Append(
 func (s *database) appendInOne(ctx context.Context, update []any, items []item) error {
 	args := update
 	for _, it := range items {
-		args = append(args, it.name, sum(it.data), it.data)
+		args = append(args, it.key, sum(it.data), it.data)
 	}
 	text := s.d.statement(appendRecords(len(items)))
 	return s.attempt(ctx, func() error {
@@ -153,7 +153,7 @@ func (t *tx) insert(ctx context.Context, insert string, key run.Key, items []ite
 	for chunk := range slices.Chunk(items, manyRows) {
 		args := []any{key.Tenant, key.ID}
 		for _, it := range chunk {
-			args = append(args, it.name, sum(it.data), it.data)
+			args = append(args, it.key, sum(it.data), it.data)
 		}
 		if _, err := t.exec(ctx, rowsOf(insert, len(chunk)), args...); err != nil {
 			return err

@@ -41,8 +41,8 @@ func (t *tx) acquire(ctx context.Context, lease *record.Lease, h record.Holder, 
 	first := int64(ledger.FirstEpoch(now))
 	var stored storedHead
 	err := one(ctx, t, acquireRun, slices.Concat(
-		[]any{first, first, until(now.Add(h.TTL)), int64(max(h.TTL, 0)), h.Name},
-		columnsOf(lease.Key), []any{until(now), until(now.Add(maxLead))},
+		[]any{first, first, timeColumn(now.Add(h.TTL)), int64(max(h.TTL, 0)), h.Name},
+		columnsOf(lease.Key), []any{timeColumn(now), timeColumn(now.Add(maxLead))},
 	), &stored.epoch, &lease.Seq, &stored.data)
 	if err != nil {
 		return err
@@ -60,7 +60,7 @@ func (t *tx) heldError(ctx context.Context, key run.Key, now time.Time) error {
 	if err := t.one(ctx, record.ErrNotFound, selectHolder, columnsOf(key), &holder, &held); err != nil {
 		return err
 	}
-	if held <= until(now) {
+	if held <= timeColumn(now) {
 		return nil
 	}
 	return refuse(&record.HeldError{Holder: holder, Until: time.Unix(0, held)})
@@ -108,7 +108,7 @@ func (t *tx) renew(ctx context.Context, leases []record.Lease, ttl time.Duration
 	if err != nil {
 		return nil, err
 	}
-	args := []any{until(now.Add(ttl)), int64(max(ttl, 0))}
+	args := []any{timeColumn(now.Add(ttl)), int64(max(ttl, 0))}
 	for _, lease := range leases {
 		args = append(args, heldBy(lease)...)
 	}

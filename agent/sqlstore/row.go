@@ -15,7 +15,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/ledger"
 )
 
-// Values of the column due that are not times.
+// Values of the column due that are not times. [ledger.Nanos] returns them for times out of its range.
 const (
 	dueNow   = math.MinInt64 // whatever the time is
 	dueNever = math.MaxInt64
@@ -34,8 +34,8 @@ func due(h run.Head) int64 {
 	return ledger.Nanos(h.Wake)
 }
 
-// until returns the end of a lease as a column, 0 if there is none.
-func until(t time.Time) int64 {
+// timeColumn returns a time as a column of the lease, 0 for the zero time.
+func timeColumn(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
 	}
@@ -51,8 +51,7 @@ func columnsOf(key run.Key) []any {
 	return []any{key.Tenant, key.ID}
 }
 
-// encodeHead returns the part of a head that the agent writes, with its checksum. The part of
-// the store has columns.
+// encodeHead returns a head with its checksum. The fields that belong to the store have columns of their own.
 func encodeHead(h run.Head) ([]byte, error) {
 	h.Epoch, h.HeldUntil, h.TTL, h.ReplyCount = 0, time.Time{}, 0, 0
 	data, err := json.Marshal(h, ledger.AnyJSON)
@@ -65,6 +64,7 @@ func encodeHead(h run.Head) ([]byte, error) {
 // sumMember is the last member of a head. The heads of an early version have none.
 const sumMember = `,"sum":`
 
+// checkHead verifies the checksum. A head without one is accepted: if a quote follows the last sumMember, that is other JSON.
 func checkHead(data []byte) error {
 	at := bytes.LastIndex(data, []byte(sumMember))
 	if at < 0 || bytes.ContainsAny(data[at+len(sumMember):], `"`) {
@@ -72,19 +72,19 @@ func checkHead(data []byte) error {
 	}
 	want := string(bytes.TrimSuffix(data[at+len(sumMember):], []byte("}")))
 	if got := strconv.FormatInt(sum(append(data[:at:at], '}')), 10); got != want {
-		return fmt.Errorf("%w: its sum is %s and should be %s", record.ErrCorrupt, got, want)
+		return fmt.Errorf("%w: checksum is %s, want %s", record.ErrCorrupt, got, want)
 	}
 	return nil
 }
 
-// storedHead is the columns of a head: the JSON, and the part of the store.
+// storedHead is the columns of a head: the JSON, and the fields that belong to the store.
 type storedHead struct {
 	epoch, held, ttl int64
 	replies          int
 	data             []byte
 }
 
-// columns returns where to scan epoch, held, ttl, answers and head, after other columns.
+// columns returns the targets for epoch, held, ttl, answers (the replies) and head, after others.
 func (c *storedHead) columns(others ...any) []any {
 	return append(others, &c.epoch, &c.held, &c.ttl, &c.replies, &c.data)
 }
@@ -97,7 +97,7 @@ func (c *storedHead) decode(key run.Key) (h run.Head, err error) {
 		return h, fmt.Errorf("read the head of run %q: %w: %w", key.ID, record.ErrCorrupt, err)
 	}
 	if h.Key != key {
-		return h, fmt.Errorf("read the head of run %q: it is of run %q: %w", key.ID, h.Key.ID, record.ErrCorrupt)
+		return h, fmt.Errorf("read the head of run %q: %w: it belongs to run %q, not %q", key.ID, record.ErrCorrupt, h.Key, key)
 	}
 	h.Epoch, h.TTL, h.ReplyCount = uint64(c.epoch), time.Duration(c.ttl), c.replies
 	if c.held != 0 {
@@ -113,18 +113,18 @@ func sum(data []byte) int64 { return int64(crc32.Checksum(data, castagnoli)) }
 
 // item is a record or a reply as a row.
 type item struct {
-	name any // number of the record, or id of the question
+	key  any // number of the record, or id of the question
 	data []byte
 }
 
-func encodeAll[T json.Marshaler](all []T, name func(T) any) ([]item, error) {
+func encodeAll[T json.Marshaler](all []T, key func(T) any) ([]item, error) {
 	items := make([]item, len(all))
 	for i, v := range all {
 		data, err := v.MarshalJSON()
 		if err != nil {
 			return nil, err
 		}
-		items[i] = item{name(v), data}
+		items[i] = item{key(v), data}
 	}
 	return items, nil
 }
@@ -132,7 +132,7 @@ func encodeAll[T json.Marshaler](all []T, name func(T) any) ([]item, error) {
 // checkSum returns an error unless data has that checksum.
 func checkSum(data []byte, want int64) error {
 	if got := sum(data); got != want {
-		return fmt.Errorf("%w: its sum is %x and should be %x", record.ErrCorrupt, got, want)
+		return fmt.Errorf("%w: checksum is %x, want %x", record.ErrCorrupt, got, want)
 	}
 	return nil
 }
