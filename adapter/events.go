@@ -14,16 +14,16 @@ const (
 	// ToolsChanged means that the tools of a server have changed, or could not be listed after an announcement (Err).
 	ToolsChanged EventKind = "tools changed"
 
-	// ServerAdded means that a server is connected: by [Toolset.Add], because it is reached after Open, or again
-	// after [ServerLost]. The fields list changes of its tools.
+	// ServerAdded means that a server has joined the toolset: by [Toolset.Add], late after Open, or again after [ServerLost].
+	// A lazy one may not be connected yet. Added, Removed and Changed list the changes of its tools.
 	ServerAdded EventKind = "server added"
 
 	// RevisionChanged means that a server is now connected with an older revision, because its tools ask questions the
 	// older way: Err has the refusal of such a question. Set [Server.Revision] to prevent it.
 	RevisionChanged EventKind = "revision changed"
 
-	// ServerLost means that the connection to a server has ended by itself: Err has the reason. The toolset reconnects,
-	// unless the transport can be dialed only once. The tools stay; their calls fail until then.
+	// ServerLost means that the connection to a server has ended by itself: Err has the reason. The tools stay. Their calls
+	// fail until the toolset has reconnected, which it does unless the transport can be dialed only once.
 	ServerLost EventKind = "server lost"
 )
 
@@ -50,9 +50,9 @@ type reporter struct {
 	opts   *Options
 	roster *roster
 
-	mu    sync.Mutex // may be held while the roster is locked by its methods, not the other way round
+	mu    sync.Mutex // locked before roster.mu
 	queue []queuedEvent
-	empty chan struct{} // closed with the end of the goroutine, nil without one
+	idle  chan struct{} // closed when no event is left; nil while idle; not nil before start
 }
 
 type queuedEvent struct {
@@ -61,7 +61,7 @@ type queuedEvent struct {
 }
 
 func newReporter(o *Options, r *roster) *reporter {
-	return &reporter{opts: o, roster: r, empty: make(chan struct{})}
+	return &reporter{opts: o, roster: r, idle: make(chan struct{})}
 }
 
 // start reports what was queued, and from now on every event.
@@ -72,12 +72,11 @@ func (r *reporter) start() {
 		go r.run()
 		return
 	}
-	close(r.empty)
-	r.empty = nil
+	close(r.idle)
+	r.idle = nil
 }
 
-// add queues an event. It reports whether the caller may wait for OnChange, by settle: OnChange was not running, and so
-// cannot be the caller.
+// add queues an event. It reports whether the caller may call settle: OnChange was not running, and so cannot be the caller.
 func (r *reporter) add(server *serverState, e Event) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -85,10 +84,10 @@ func (r *reporter) add(server *serverState, e Event) bool {
 		return false
 	}
 	r.queue = append(r.queue, queuedEvent{e, server})
-	if r.empty != nil {
+	if r.idle != nil {
 		return false
 	}
-	r.empty = make(chan struct{})
+	r.idle = make(chan struct{})
 	go r.run()
 	return true
 }
@@ -97,8 +96,8 @@ func (r *reporter) add(server *serverState, e Event) bool {
 func (r *reporter) run() {
 	r.mu.Lock()
 	defer func() {
-		close(r.empty)
-		r.queue, r.empty = nil, nil
+		close(r.idle)
+		r.queue, r.idle = nil, nil
 		r.mu.Unlock()
 	}()
 	for len(r.queue) > 0 && r.roster.life.Err() == nil {
@@ -117,17 +116,18 @@ func (r *reporter) reportUnlocked(e Event) {
 	_ = runGuarded(r.opts.Logger, "Options.OnChange", func() error { r.opts.OnChange(e); return nil })
 }
 
-// settle waits until OnChange has returned for all events, or ctx ends.
+// settle waits until OnChange has returned for all events and, before start, until start has reported the queue, or until
+// ctx ends.
 func (r *reporter) settle(ctx context.Context) {
 	r.mu.Lock()
-	empty := r.empty
+	idle := r.idle
 	r.mu.Unlock()
-	if empty != nil {
-		_ = await(ctx, empty)
+	if idle != nil {
+		_ = await(ctx, idle)
 	}
 }
 
-// onChangeWait is how long Close waits for OnChange, which may have called it.
+// onChangeWait bounds the wait of Close: OnChange may itself be calling Close, and would otherwise never return.
 const onChangeWait = 5 * time.Second
 
 // close waits until OnChange has returned, for onChangeWait at most. The life of the roster must be over.
