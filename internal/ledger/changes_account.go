@@ -32,7 +32,7 @@ func (c *Reserved) apply(s *State, _ time.Time) error {
 	return nil
 }
 
-// Charged adds to the usage of the run: working time, and completions for servers.
+// Charged adds usage that no other record has: working time, completions for servers, refused replies, failed compactions.
 type Charged struct {
 	Spent run.Usage `json:"spent"`
 
@@ -55,8 +55,8 @@ func (c *Charged) apply(s *State, _ time.Time) error {
 	return nil
 }
 
-// Sampled is a completion that a person allowed, for a question of a round. The server gets it
-// when the round continues.
+// Sampled is the completion for a sampling request of a round that a person allowed. The server
+// gets it when the round continues.
 type Sampled struct {
 	Call  string          `json:"call"`
 	Key   string          `json:"key"`
@@ -71,7 +71,7 @@ func (c *Sampled) apply(s *State, _ time.Time) error {
 		return err
 	}
 	if review, ok := call.Reviews[c.Key]; !ok || review.Reply.Action != run.ActionAllow {
-		return fmt.Errorf("call %q has no sampling request %.100q that is allowed", c.Call, c.Key)
+		return fmt.Errorf("sampling request %.100q of call %q is not allowed", c.Key, c.Call)
 	}
 	call.Replies = with(call.Replies, c.Key, c.Value)
 	return nil
