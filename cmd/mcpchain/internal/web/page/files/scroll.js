@@ -6,12 +6,14 @@ const log = byId("log");
 
 // The log stays at its end until the person scrolls up: while it gets more, shrinks beside cards, or loads pictures.
 let stays = true;
-let top = 0; // where the log was scrolled to last
+let top = 0; // where the log was last, scrolled by the person or by stay
 const isAtEnd = () => log.scrollHeight - log.scrollTop - log.clientHeight < 80; // or nearly
 
 // stay shows the end of the log, unless the person has scrolled up.
 export function stay() {
-  if (stays) log.scrollTop = log.scrollHeight;
+  if (!stays) return;
+  log.scrollTop = log.scrollHeight;
+  top = log.scrollTop;
 }
 
 // stayAtEnd shows the end of the log, wherever the person is.
