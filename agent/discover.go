@@ -78,7 +78,7 @@ const (
 // model that searches it adds the tools that it always has, again when the catalog has changed.
 func (d *dialog) discover() error {
 	s := d.rec.state
-	begins := s.Model == nil && s.Turn == 1 && s.Repairs == 0 // Spent.Turns is no sign: a compaction may have called a model
+	begins := s.Model == nil && s.Turn == 1 && s.Repairs == 0 // Spent.Turns does not tell: a compaction may have called a model
 	change := &ledger.Offered{}
 	switch {
 	case s.Discovery == ledger.DiscoveryNone && begins && d.mustSearch():

@@ -148,12 +148,16 @@ func (x *exchange) do(request *http.Request) (*http.Response, error) {
 		x.request = request.Clone(ctx)
 		x.request.Body, _ = request.GetBody()
 		res, err := x.http.Do(x.request)
-		_, isCut := errors.AsType[*os.SyscallError](err)
-		isCut = isCut || errors.Is(err, io.EOF) || err != nil && strings.HasSuffix(err.Error(), "http: server closed idle connection")
-		if !isCut || !reused.Load() || x.ctx.Err() != nil {
+		if err == nil || !isCut(err) || !reused.Load() || x.ctx.Err() != nil {
 			return res, err
 		}
 	}
+}
+
+// isCut reports whether a request failed because its connection was cut.
+func isCut(err error) bool {
+	_, network := errors.AsType[*os.SyscallError](err)
+	return network || errors.Is(err, io.EOF) || strings.HasSuffix(err.Error(), "http: server closed idle connection") // no exported error
 }
 
 // readInTime reads as much of a body as arrives in time, at most max bytes, and closes it. It

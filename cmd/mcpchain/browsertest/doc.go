@@ -1,3 +1,3 @@
 // Package browsertest has the page of "mcpchain serve" used in a headless Chromium, by several people at once. It is a
-// module of its own, so that the driver of the browser is no dependency of who imports mcpchain.
+// module of its own, so that programs that import mcpchain do not depend on the driver of the browser.
 package browsertest

@@ -34,7 +34,7 @@ type File struct {
 }
 
 // Find returns the project's file if the person allows it, or else the person's own. It tells the person which one. If
-// there is none, it returns nil. A project's file that is there but cannot be read is an error.
+// there is none, it returns nil. A project's file that exists but cannot be read is an error.
 func (p *Places) Find(ctx context.Context, s screen.Screen) (*File, error) {
 	data, err := readFile(p.Project)
 	missing := errors.Is(err, fs.ErrNotExist)
