@@ -224,8 +224,7 @@ func TestHangup(t *testing.T) {
 	await("the service listens")
 	await("the service drives runs")
 	for _, name := range []string{o.store, o.store + "-wal", o.store + "-shm"} {
-		info, err := os.Stat(name)
-		check.That(t, err == nil && info.Mode().Perm() == 0o600, "%s: got %v, %v, want 0600", name, info, err)
+		check.Equal(t, name, check.Value(os.Stat(name))(t).Mode().Perm(), 0o600)
 	}
 	knows := func(token string, want int) {
 		t.Helper()
