@@ -171,11 +171,13 @@ func (w *langchainModel) stream(
 			return err
 		})
 	}()
+	wanted := pieces
 	for {
 		select {
-		case d := <-pieces:
-			if !stopped && !yield(d, nil) {
+		case d := <-wanted:
+			if !yield(d, nil) {
 				stopped = true
+				wanted = nil // the next send fails
 				cancel(errStopped)
 			}
 		case <-done:
