@@ -1,5 +1,5 @@
-// Command systems type-checks packages and their tests as for macOS and Windows. It reads what they import as source, which
-// takes a tenth of the time that building it for another system would.
+// Command systems type-checks packages and their tests for macOS and Windows. It checks their imports from source, which takes
+// a tenth of the time of a build.
 package main
 
 import (

@@ -171,17 +171,16 @@ func (w *langchainModel) stream(
 			return err
 		})
 	}()
-	wanted := pieces
 	for {
 		select {
-		case d := <-wanted:
+		case d := <-pieces:
 			if !yield(d, nil) {
-				stopped = true
-				wanted = nil // the next send fails
 				cancel(errStopped)
+				<-done // without taking pieces, so that the next one fails
+				return nil, true, nil
 			}
 		case <-done:
-			return response, stopped, err
+			return response, false, err
 		}
 	}
 }

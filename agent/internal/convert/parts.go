@@ -44,7 +44,7 @@ var notPlain = regexp.MustCompile(`[^a-zA-Z0-9_-]`)
 // own providers refuse, such as multi_tool_use.parallel; the result tells the model that there
 // is no such tool.
 func plainName(name string) string {
-	name = name[:min(len(name), maxName*utf8.UTFMax)] // a hostile model's may be huge
+	name = name[:min(len(name), maxName*utf8.UTFMax)] // a model may invent one of megabytes
 	name = notPlain.ReplaceAllString(cmp.Or(name, "unknown"), "_")
 	return name[:min(len(name), maxName)]
 }

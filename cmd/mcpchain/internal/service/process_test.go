@@ -201,7 +201,7 @@ func TestGrace(t *testing.T) {
 			} {
 				check.Contains(t, "the log", log, want)
 			}
-			check.Equal(t, "a warning", strings.Contains(log, `level=WARN msg="calls under way are interrupted, and in doubt" run=`), tt.outcomes == 0)
+			check.Equal(t, "warns of calls in doubt", strings.Contains(log, `level=WARN msg="calls under way are interrupted, and in doubt" run=`), tt.outcomes == 0)
 			db := check.Value(database.Open(t.Context(), file))(t)
 			defer db.Close()
 			kept := check.Value(db.Runs.Load(t.Context(), p.key(id)))(t)
