@@ -118,9 +118,7 @@ func FuzzTaskState(f *testing.F) {
 			}{{created, isTask, createErr}, {polled.state, true, pollErr}} {
 				switch {
 				case state.err != nil:
-					if len(state.err.Error()) > 8<<10 {
-						t.Errorf("%T: got an error of %d bytes", e, len(state.err.Error()))
-					}
+					check.That(t, len(state.err.Error()) <= 8<<10, "%T: got an error of %d bytes", e, len(state.err.Error()))
 				case !state.ok:
 				case state.ID == "" || !state.Status.Final() && state.Status != mcp.TaskWorking && state.Status != mcp.TaskInputRequired:
 					t.Errorf("%T: got %+v of %s", e, state, raw)

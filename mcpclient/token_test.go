@@ -68,9 +68,7 @@ func TestBearerTokenWithoutSession(t *testing.T) {
 		for _, next := range []string{"late-token", "next-token", "next-token-s3cret"} {
 			check.Must(t, token.ChangeUser(next))
 			_, err := c.CallTool(t.Context(), "a", nil)
-			if got != "Bearer "+next || err == nil || strings.Contains(err.Error(), next) || strings.Contains(err.Error(), "late-token") || strings.Contains(err.Error(), "s3cret") {
-				t.Errorf("the server got %q, the caller %v", got, err)
-			}
+			check.That(t, got == "Bearer "+next && err != nil && !strings.Contains(err.Error(), next) && !strings.Contains(err.Error(), "late-token") && !strings.Contains(err.Error(), "s3cret"), "the server got %q, the caller %v", got, err)
 		}
 	})
 }

@@ -217,9 +217,7 @@ func TestOutputCheck(t *testing.T) {
 		res, err := c.CallTool(ctx, "forecast", nil, checked)
 		e := wantError[*mcpclient.OutputError](t, err)
 		bad := wantError[*mcpclient.SchemaViolation](t, err)
-		if res != nil || e.Result.Text() != "t" || !errors.Is(err, mcp.ErrInvalidResult) || bad.Path != "/degrees" || !strings.Contains(bad.Message, "number") {
-			t.Errorf("does not fit: got %+v, %v with %+v", res, err, bad)
-		}
+		check.That(t, res == nil && e.Result.Text() == "t" && errors.Is(err, mcp.ErrInvalidResult) && bad.Path == "/degrees" && strings.Contains(bad.Message, "number"), "does not fit: got %+v, %v with %+v", res, err, bad)
 		wantError[*mcpclient.SchemaViolation](t, check.Err(c.CallTool(ctx, "forecast", nil, checked)))
 		res, err = c.CallTool(ctx, "forecast", nil, checked)
 		check.That(t, err == nil && res.IsError, "failure of the tool: got %+v, %v", res, err)

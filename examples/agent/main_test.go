@@ -23,7 +23,6 @@ func TestConversation(t *testing.T) {
 	you := &mcpchain.Terminal{In: strings.NewReader("What is 17 plus 25?\na\nWhat is 1 plus 2?\n"), Out: &shown}
 	check.Must(t, converse(t.Context(), file, you, &answers))
 	const want = "The result: 17 + 25 = 42.\nThe result: 1 + 2 = 3.\n"
-	if answers.String() != want || strings.Count(shown.String(), "Run ") != 1 || strings.Count(shown.String(), "you: ") != 3 {
-		t.Errorf("got %q, and the person saw %q", &answers, &shown)
-	}
+	check.Equal(t, "answers", answers.String(), want)
+	check.That(t, strings.Count(shown.String(), "Run ") == 1 && strings.Count(shown.String(), "you: ") == 3, "the person saw %q", &shown)
 }

@@ -69,9 +69,8 @@ func TestHostileServer(t *testing.T) {
 		var stdout, stderr strings.Builder
 		cmd.Stdout, cmd.Stderr = &stdout, &stderr
 		err := cmd.Run() // fails if the tool fails
-		if (err != nil) != (tt.stdout == "") || stdout.String() != tt.stdout || !strings.Contains(stderr.String(), tt.stderr) || strings.Contains(stderr.String(), "\x1b") {
-			t.Errorf("%q: got %v, %q and %q, want %q and %q", tt.flags, err, &stdout, &stderr, tt.stdout, tt.stderr)
-		}
+		check.That(t, (err != nil) == (tt.stdout == "") && stdout.String() == tt.stdout && strings.Contains(stderr.String(), tt.stderr) && !strings.Contains(stderr.String(), "\x1b"),
+			"%q: got %v, %q and %q, want %q and %q", tt.flags, err, &stdout, &stderr, tt.stdout, tt.stderr)
 	}
 }
 

@@ -186,9 +186,7 @@ func TestResponsesRequests(t *testing.T) {
 			check.Must(t, check.Err(host.client(t, openAI, nil).Complete(t.Context(), &r)))
 			var got map[string]json.RawMessage
 			check.Must(t, json.Unmarshal([]byte(host.Last()), &got))
-			if string(got["store"]) != "false" || string(got["instructions"]) != `"Be brief."` || !strings.Contains(string(got["input"]), `"developer"`) || !strings.Contains(string(got["input"]), `"{\"malformed\":\"{\"}"`) {
-				t.Errorf("got %s", host.Last())
-			}
+			check.That(t, string(got["store"]) == "false" && string(got["instructions"]) == `"Be brief."` && strings.Contains(string(got["input"]), `"developer"`) && strings.Contains(string(got["input"]), `"{\"malformed\":\"{\"}"`), "got %s", host.Last())
 			for _, key := range []string{"model", "input", "store", "instructions"} {
 				delete(got, key)
 			}

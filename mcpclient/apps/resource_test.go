@@ -211,9 +211,8 @@ func TestDeclare(t *testing.T) {
 			for _, before := range []*mcpclient.Options{{Protocol: mcpclient.Protocol{Revision: revision}}, given} {
 				got := declared(t, check.Value(apps.Declare(before))(t))
 				check.Equal(t, revision, string(jsonrpc.Lookup([]byte(got), "extensions", "io.modelcontextprotocol/ui")), settings)
-				if before == given && (jsonrpc.Lookup([]byte(got), "extensions", "com.example/x") == nil || jsonrpc.Lookup([]byte(got), "experimental", "e") == nil) {
-					t.Errorf("%s: got %s, want what was declared before, too", revision, got)
-				}
+				check.That(t, before != given || jsonrpc.Lookup([]byte(got), "extensions", "com.example/x") != nil && jsonrpc.Lookup([]byte(got), "experimental", "e") != nil,
+					"%s: got %s, want what was declared before, too", revision, got)
 			}
 			check.That(t, jsonrpc.Lookup([]byte(declared(t, given)), "extensions", "io.modelcontextprotocol/ui") == nil, "%s: the options given have changed", revision)
 		})

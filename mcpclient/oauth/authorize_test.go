@@ -216,9 +216,8 @@ func TestLoopback(t *testing.T) {
 		}
 	}
 	status, body, header := get(t, "GET", uri+"?state=the-state&code=the-code&error_description=%3Cscript%3E")
-	if status != http.StatusOK || strings.Contains(body, "script") || strings.Contains(body, "the-code") || !strings.Contains(header.Get("Content-Security-Policy"), "default-src 'none'") {
-		t.Errorf("got %d %q %v", status, body, header)
-	}
+	policy := header.Get("Content-Security-Policy")
+	check.That(t, status == http.StatusOK && !strings.Contains(body, "script") && !strings.Contains(body, "the-code") && strings.Contains(policy, "default-src 'none'"), "got %d %q %v", status, body, header)
 	check.Equal(t, "the answer", (<-got).Get("code"), "the-code")
 	check.Fails(t, check.Err(net.Dial("tcp", strings.TrimSuffix(strings.TrimPrefix(uri, "http://"), "/callback"))), "the port after the answer")
 	enough := errors.New("enough")

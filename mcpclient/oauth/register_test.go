@@ -73,9 +73,7 @@ func TestRegistrationRefused(t *testing.T) {
 	}
 	err := call(t.Context(), w.transport(w.options()))
 	refused, ok := errors.AsType[*ServerError](err)
-	if !ok || refused.Code != "invalid_redirect_uri" || !strings.Contains(err.Error(), "no loopback here") || !strings.Contains(err.Error(), "register the redirect URI") {
-		t.Errorf("got %v, want the refusal and what to do", err)
-	}
+	check.That(t, ok && refused.Code == "invalid_redirect_uri" && strings.Contains(err.Error(), "no loopback here") && strings.Contains(err.Error(), "register the redirect URI"), "got %v, want the refusal and what to do", err)
 }
 
 // TestRegistrationUnusable reads what is wrong with the answer, without the secret in it.

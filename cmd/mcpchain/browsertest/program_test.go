@@ -70,12 +70,10 @@ func start(t *testing.T, args ...string) *program {
 
 func (p *program) run(t *testing.T, more ...string) {
 	t.Helper()
-	binary, err := built()
-	check.Must(t, err)
+	binary := check.Value(built())(t)
 	p.cmd = exec.Command(binary, append(slices.Clip(p.args), more...)...)
 	p.cmd.Env = append(os.Environ(), "OPENAI_BASE_URL=", "OPENAI_MODEL=", "OPENAI_API_KEY=none")
-	stderr, err := p.cmd.StderrPipe()
-	check.Must(t, err)
+	stderr := check.Value(p.cmd.StderrPipe())(t)
 	check.Must(t, p.cmd.Start())
 	found, done := make(chan string, 1), make(chan struct{})
 	p.done = done

@@ -242,8 +242,7 @@ func converse(t *testing.T, s *memhttp.Server, asWritten bool) {
 	get := send(http.MethodGet, "", "Accept", "text/event-stream")
 	_ = get.Body.Close()
 	body, err := io.ReadAll(first.Body)
-	if asWritten && (string(body) != "data: 1\n\ndata: 2\n\n" || !errors.Is(err, io.ErrUnexpectedEOF) || first.Header.Get("X-More") != "yes" || get.StatusCode != 405) {
-		t.Errorf("got %q, %v, %v and %s", body, err, first.Header, get.Status)
-	}
+	check.That(t, !asWritten || string(body) == "data: 1\n\ndata: 2\n\n" && errors.Is(err, io.ErrUnexpectedEOF) && first.Header.Get("X-More") == "yes" && get.StatusCode == 405,
+		"got %q, %v, %v and %s", body, err, first.Header, get.Status)
 	_ = send(http.MethodPost, `{"id":2,"method":"b"}`, post...).Body.Close()
 }

@@ -203,3 +203,20 @@ func TestNextPortion(t *testing.T) {
 		check.Require(t, plain.Replace(got) == plain.Replace(want), "got %q, want %q", got, want)
 	}
 }
+
+// TestShrink checks that blank rows stay until the shorter frame was written. An earlier one may end after it was made.
+func TestShrink(t *testing.T) {
+	written := int64(1)
+	h := frameHeight{written: func() int64 { return written }}
+	for _, needed := range []int{h.grow(9), 2} {
+		h.beginShrink(needed)
+	}
+	for _, step := range []struct {
+		do   func()
+		want int // rows after a shrinkMsg
+	}{{func() { written++ }, 9}, {h.onRendered, 9}, {func() { written++ }, 2}} {
+		step.do()
+		h.onShrink(2)
+		check.Equal(t, "rows", h.rows, step.want)
+	}
+}

@@ -64,7 +64,11 @@ func (m *model) Init() tea.Cmd { return m.editor.init() }
 
 // Update implements [tea.Model].
 func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
-	if _, ok := msg.(shrinkMsg); ok {
+	switch msg.(type) {
+	case renderedMsg:
+		m.terminal.frame.onRendered()
+		return m, nil
+	case shrinkMsg:
 		lines, _ := m.lines()
 		return m, m.terminal.frame.onShrink(len(lines))
 	}
@@ -73,7 +77,7 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return m, tea.Batch(cmd, m.terminal.frame.beginShrink(len(lines)))
 }
 
-// update handles all messages but shrinkMsg.
+// update handles all messages but those for frameHeight.
 func (m *model) update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case beginMsg:

@@ -8,12 +8,13 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
 )
 
 // output is the terminal as the renderer writes to it.
 type output struct {
 	*os.File
-	frames atomic.Int64  // frames that were written
+	frames atomic.Int64  // frames that were written, without what was printed above them
 	drawn  chan struct{} // closed after the first frame
 	once   sync.Once     // closes drawn
 	busy   chan struct{} // buffered; has a value after a frame with busyPrompt
@@ -22,10 +23,15 @@ type output struct {
 // firstFrame is a sequence that only the first frame has: it turns on bracketed paste.
 const firstFrame = "\x1b[?2004h"
 
-// Write writes a frame.
+// printedEnd is the end of what is printed above the frame.
+const printedEnd = ansi.EraseLineRight + "\r\n"
+
+// Write writes a frame, or lines above it.
 func (o *output) Write(p []byte) (int, error) {
 	n, err := o.File.Write(p)
-	o.frames.Add(1)
+	if !bytes.HasSuffix(p, []byte(printedEnd)) {
+		o.frames.Add(1)
+	}
 	if bytes.Contains(p, []byte(firstFrame)) {
 		o.once.Do(func() { close(o.drawn) })
 	}
@@ -48,14 +54,17 @@ type frameHeight struct {
 	rows       int        // how many rows the frame has, with blank ones
 	needed     int        // how many rows the frame needs
 	shrinking  bool       // a shrinkMsg was sent and is not handled
-	drawn      bool       // the frame was written since it needs fewer rows
-	shrunkAt   int64      // frames that were written when it became shorter
+	rendered   bool       // the renderer has the frame that needs fewer rows, and has written all earlier ones
+	shrunkAt   int64      // frames that were written by then
+	waits      int        // shrink messages since then
 	rowsBefore int        // rows before the blank ones were removed
 	removedAt  int64      // frames that were written by then
 }
 
-// shrinkMsg asks whether the blank rows can be removed.
-type shrinkMsg struct{}
+type (
+	renderedMsg struct{} // the renderer has the frames of all earlier messages
+	shrinkMsg   struct{} // asks whether the blank rows can be removed
+)
 
 // grow returns how many rows to draw for a frame that needs this number.
 func (h *frameHeight) grow(needed int) int {
@@ -65,29 +74,39 @@ func (h *frameHeight) grow(needed int) int {
 	return h.rows
 }
 
-// beginShrink returns a command that begins to remove blank rows, nil if there are none.
+// beginShrink returns a command that begins to remove blank rows, nil if there is nothing to begin.
 func (h *frameHeight) beginShrink(needed int) tea.Cmd {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	var cmd tea.Cmd
 	if needed < h.needed {
-		h.shrunkAt, h.drawn = h.written(), false
+		h.rendered = false
+		cmd = func() tea.Msg { return renderedMsg{} }
 	}
 	h.needed = needed
 	if needed >= h.rows || h.shrinking {
-		return nil
+		return cmd
 	}
 	h.shrinking = true
-	return shrinkLater()
+	return tea.Batch(cmd, shrinkLater())
 }
 
-// onShrink handles a shrinkMsg. The blank rows are removed at the second one after the frame was written: the frame
-// that was being written at the time of the change does not count.
+// onRendered handles a renderedMsg. The library gives each frame to the renderer before it handles the next message, and
+// the renderer takes none while it writes one.
+func (h *frameHeight) onRendered() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.rendered, h.shrunkAt, h.waits = true, h.written(), 0
+}
+
+// onShrink handles a shrinkMsg. It removes the blank rows if the shorter frame was written. That may have been before the
+// renderedMsg: then no other may follow, and the wait ends after maxWaits.
 func (h *frameHeight) onShrink(needed int) tea.Cmd {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	written := h.written()
-	if !h.drawn {
-		h.drawn = written != h.shrunkAt
+	h.waits++
+	if !h.rendered || written == h.shrunkAt && h.waits < maxWaits {
 		return shrinkLater()
 	}
 	h.rowsBefore, h.removedAt = h.rows, written
@@ -116,6 +135,7 @@ const (
 	maxShrinkWait = 500 * time.Millisecond // longest wait for the others to be removed
 
 	shrinkInterval = 20 * time.Millisecond // between shrink messages, in which a frame is usually written
+	maxWaits       = 10                    // shrink messages without a frame
 	roomPoll       = 5 * time.Millisecond  // between looks at the number of blank rows
 )
 
