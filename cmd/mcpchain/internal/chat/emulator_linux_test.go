@@ -285,6 +285,13 @@ func (m *emulator) leave() {
 	m.ended(0)
 }
 
+// fillForm fills the form of a booking, up to the question whether to send it.
+func (m *emulator) fillForm() {
+	m.t.Helper()
+	m.enter("Enter continues", "2030-05-01\r", "┃ Time", "19:00\r", "┃ Number", "\r", "┃ Where", "\r", "┃ With children", "\r")
+	m.enter("┃ Note", "\r", "Send this to demo?  [y]es")
+}
+
 func again(t *testing.T, cmd *exec.Cmd) *exec.Cmd {
 	next := exec.CommandContext(t.Context(), cmd.Path, cmd.Args[1:]...)
 	next.Dir, next.Env = cmd.Dir, cmd.Env

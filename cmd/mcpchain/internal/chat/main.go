@@ -95,7 +95,7 @@ func (o *options) converse(ctx context.Context, ui screen.Screen, interrupts *ta
 }
 
 // startPatience bounds how long a person waits for slow servers at the start. A script waits for all.
-const startPatience = 2 * time.Second
+var startPatience = 2 * time.Second
 
 // isInteractive reports whether a person has a conversation of several turns.
 func (o *options) isInteractive(ui screen.Screen) bool { return ui.Attended() && !o.oneShot }

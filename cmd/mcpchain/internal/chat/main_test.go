@@ -23,6 +23,7 @@ import (
 const (
 	asProgram = "CHATBOT_TEST_PROGRAM"
 	asServer  = "CHATBOT_TEST_SERVER"
+	impatient = "CHATBOT_TEST_IMPATIENT" // the program starts without slow servers
 )
 
 func TestMain(m *testing.M) {
@@ -32,6 +33,9 @@ func TestMain(m *testing.M) {
 	case len(os.Args) > 1 && os.Args[1] == demo.Name: // a server does not get the environment
 		os.Exit(demo.Command().Main(os.Args[2:]))
 	case os.Getenv(asProgram) != "":
+		if os.Getenv(impatient) == "" {
+			startPatience = patience
+		}
 		os.Exit(Main(os.Args[1:]))
 	default:
 		waitTogether()

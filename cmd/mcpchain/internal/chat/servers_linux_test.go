@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"context"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -90,20 +91,20 @@ func TestLazyServer(t *testing.T) {
 // The start does not wait for a slow server, which joins when it is ready.
 func TestSlowServer(t *testing.T) {
 	t.Parallel()
-	slow, goOn := tryout.NewServer(), make(chan struct{})
-	handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return slow }, &sdk.StreamableHTTPOptions{Stateless: true})
+	slow := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return tryout.NewServer() }, &sdk.StreamableHTTPOptions{Stateless: true})
+	ready, goOn := context.WithCancel(t.Context())
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		select {
-		case <-goOn:
-			handler.ServeHTTP(w, r)
-		case <-r.Context().Done():
-		}
+		<-ready.Done()
+		slow.ServeHTTP(w, r)
 	}))
 	defer web.Close()
-	m := openScreenOf(t, here(t, []string{"good", `slow=!{"url": "` + web.URL + `"}`}, "-yes"))
+	defer goOn()
+	cmd := here(t, []string{"good", `slow=!{"url": "` + web.URL + `"}`}, "-yes")
+	cmd.Env = append(cmd.Env, impatient+"=1")
+	m := openScreenOf(t, cmd)
 	m.await("server slow: is still being connected to")
 	m.ask("What is 1 plus 2?", "The result: 1 + 2 = 3.")
-	close(goOn)
+	goOn()
 	m.await("the server slow is there now")
 	m.leave()
 }

@@ -39,6 +39,7 @@ func (s *Session) showTurn(ctx context.Context, input []run.Message, events iter
 	messages := append(slices.Clip(s.conversation.history), input...)
 	s.conversation.turnUnfinished = 0
 	started := map[string]bool{} // by call: one that waited for an answer starts twice, but is shown once
+	shown := false               // a message of the model
 	s.Screen.Begin()
 	defer s.Screen.End()
 	for e, err := range events {
@@ -59,6 +60,11 @@ func (s *Session) showTurn(ctx context.Context, input []run.Message, events iter
 			s.views.offer(e)
 		case *agent.TurnEnd:
 			messages = append(messages, e.Messages...)
+			shown = true
+		case *agent.Output:
+			if !shown { // another program has ended the turn
+				s.deliver(e.Text)
+			}
 		}
 	}
 	s.conversation.history = messages
@@ -106,8 +112,14 @@ func (s *Session) showLastTurn(state *ledger.State) {
 	if len(state.History) == 0 || !state.Status.Ended() {
 		return
 	}
-	last := state.History[len(state.History)-1]
-	if text := last.Text(); last.Role == run.RoleAssistant && strings.TrimSpace(text) != "" {
+	if last := state.History[len(state.History)-1]; last.Role == run.RoleAssistant {
+		s.deliver(last.Text())
+	}
+}
+
+// deliver shows a whole answer, if it has a text.
+func (s *Session) deliver(text string) {
+	if strings.TrimSpace(text) != "" {
 		s.Screen.Deliver(text)
 	}
 }
