@@ -1,6 +1,7 @@
 package models
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -57,7 +58,7 @@ func Declare(set *flag.FlagSet, getenv func(string) string) *Flags {
 func (f *Flags) Complete() error {
 	f.given = map[string]bool{}
 	f.set.Visit(func(flag *flag.Flag) { f.given[flag.Name] = true })
-	if err := f.readPrices(); err != nil {
+	if err := cmp.Or(f.readPrices(), f.readFile()); err != nil {
 		return &SettingError{err}
 	}
 	f.Model.Key = f.getenv("OPENAI_API_KEY")
@@ -79,6 +80,101 @@ func (f *Flags) Complete() error {
 		return f.explainDemo()
 	}
 	return f.completeEndpoint()
+}
+
+// SettingError is a mistake in the environment, in a file, or in a name of a file or of a model there. A list of the flags
+// does not help with it.
+type SettingError struct{ Err error }
+
+func (e *SettingError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the reason.
+func (e *SettingError) Unwrap() error { return e.Err }
+
+// readFile reads the file of -models, or else the one in the configuration folder, which may be missing.
+func (f *Flags) readFile() error {
+	path := f.path
+	if path == "" {
+		folder, err := os.UserConfigDir()
+		if err != nil {
+			return nil
+		}
+		path = filepath.Join(folder, "mcpchain", "models.json")
+	} else if _, err := os.Stat(path); err != nil {
+		return fmt.Errorf("-models: %w", err)
+	}
+	file, err := Read(path)
+	if err != nil {
+		return err
+	}
+	if f.path != "" && len(file.Models) == 0 {
+		return fmt.Errorf("-models: there are no models in %s", hosttext.Line(path, 400))
+	}
+	f.File = file
+	return nil
+}
+
+// useClaude selects the model of ANTHROPIC_MODEL, unless OPENAI_MODEL or the command line selects another one.
+func (f *Flags) useClaude() {
+	m, name := &f.Model, f.getenv("ANTHROPIC_MODEL")
+	if name == "" || m.Name != "" || f.given["model"] || (f.given["base-url"] || f.given["model-api"]) && m.API != Messages {
+		return
+	}
+	m.Name, m.API = name, Messages
+	if !f.given["base-url"] {
+		m.BaseURL = "" // OPENAI_BASE_URL is not Claude's
+	}
+}
+
+// find sets the model that the file has under the name, with the settings of the command line. It returns false if there
+// is none, or if the command line or the environment names an endpoint instead.
+func (f *Flags) find() (bool, error) {
+	asked := f.Model
+	if f.File == nil || f.given["base-url"] || asked.Name == "" && asked.BaseURL != "" {
+		return false, nil
+	}
+	found, ok, err := f.File.lookup(asked.Name, f.getenv)
+	switch {
+	case err != nil:
+		return false, err
+	case !ok && f.given["models"] && f.given["model"] && asked.API != Messages:
+		return false, f.File.missing(asked.Name)
+	case !ok:
+		return false, nil
+	case asked.BaseURL != "" && found.API != Messages && strings.TrimRight(asked.BaseURL, "/") != found.BaseURL:
+		return false, fmt.Errorf("the model %s has an endpoint in %s, and OPENAI_BASE_URL names another one: unset that, or give -base-url",
+			hosttext.Line(asked.Name, 80), hosttext.Line(f.File.path, 400))
+	case found.BaseURL != "":
+		if err := checkURL(found.BaseURL); err != nil {
+			return false, fmt.Errorf("%s: %w", hosttext.Line(f.File.path, 400), err)
+		}
+	}
+	f.Model = found
+	f.override(&asked)
+	if found.Price != nil && f.Prices == nil {
+		f.Prices = filePrices(f.File)
+	}
+	return true, nil
+}
+
+// override replaces settings of the file by those of the command line, which parsing has put into asked.
+func (f *Flags) override(asked *Model) {
+	for name := range f.given {
+		switch name {
+		case "model-api":
+			f.Model.API = asked.API
+		case "host":
+			f.Model.Host = asked.Host
+		case "effort":
+			f.Model.Effort = asked.Effort
+		case "max-tokens":
+			f.Model.MaxTokens = asked.MaxTokens
+		case "window":
+			f.Model.Window = asked.Window
+		case "extra":
+			f.Model.Extra = asked.Extra
+		}
+	}
 }
 
 // useKeyOfClaude sets the key of a model of the "messages" API, and the base URL that belongs to the key. A key of the
@@ -123,7 +219,7 @@ func (f *Flags) completeEndpoint() error {
 	case m.Key == "" && m.API == Messages:
 		return &SettingError{errors.New(`a model of the "messages" API needs a key, in ANTHROPIC_API_KEY, ` +
 			"or if a file names its baseUrl, in apiKey there")}
-	case m.BaseURL == "" && m.Key == "" && len(f.models()) > 0:
+	case m.BaseURL == "" && m.Key == "" && f.File != nil && len(f.File.Models) > 0:
 		return &SettingError{f.File.missing(m.Name)}
 	case m.BaseURL == "" && m.Key == "":
 		return errors.New("a model needs an endpoint, in -base-url or OPENAI_BASE_URL, or an OPENAI_API_KEY for " + OpenAI +
@@ -142,101 +238,4 @@ func (f *Flags) completeEndpoint() error {
 	default:
 		return &SettingError{fmt.Errorf("OPENAI_BASE_URL: %w", err)}
 	}
-}
-
-// SettingError is a mistake in the environment, in a file, or in a name of a file or of a model there. A list of the flags
-// does not help with it.
-type SettingError struct{ Err error }
-
-func (e *SettingError) Error() string { return e.Err.Error() }
-
-// Unwrap returns the reason.
-func (e *SettingError) Unwrap() error { return e.Err }
-
-// useClaude selects the model of ANTHROPIC_MODEL, unless OPENAI_MODEL or the command line selects another one.
-func (f *Flags) useClaude() {
-	m, name := &f.Model, f.getenv("ANTHROPIC_MODEL")
-	if name == "" || m.Name != "" || f.given["model"] || (f.given["base-url"] || f.given["model-api"]) && m.API != Messages {
-		return
-	}
-	m.Name, m.API = name, Messages
-	if !f.given["base-url"] {
-		m.BaseURL = "" // OPENAI_BASE_URL is not Claude's
-	}
-}
-
-// models returns the models of the file, if it was read.
-func (f *Flags) models() map[string]Model {
-	if f.File == nil {
-		return nil
-	}
-	return f.File.Models
-}
-
-// readFile reads the file of -models, or else the one in the configuration folder, which may be missing.
-func (f *Flags) readFile() error {
-	path := f.path
-	if path == "" {
-		folder, err := os.UserConfigDir()
-		if err != nil {
-			return nil
-		}
-		path = filepath.Join(folder, "mcpchain", "models.json")
-	} else if _, err := os.Stat(path); err != nil {
-		return fmt.Errorf("-models: %w", err)
-	}
-	file, err := Read(path)
-	if err != nil {
-		return err
-	}
-	if f.path != "" && len(file.Models) == 0 {
-		return fmt.Errorf("-models: there are no models in %s", hosttext.Line(path, 400))
-	}
-	f.File = file
-	return nil
-}
-
-// find looks up the model in the file. It returns false if it is not there. Settings of the command
-// line override settings of the file.
-func (f *Flags) find() (bool, error) {
-	if err := f.readFile(); err != nil || f.File == nil {
-		return false, err
-	}
-	asked := f.Model
-	if f.given["base-url"] || asked.Name == "" && asked.BaseURL != "" {
-		return false, nil
-	}
-	found, ok, err := f.File.lookup(asked.Name, f.getenv)
-	switch {
-	case err != nil:
-		return false, err
-	case !ok && f.given["models"] && f.given["model"] && asked.API != Messages:
-		return false, f.File.missing(asked.Name)
-	case !ok:
-		return false, nil
-	case asked.BaseURL != "" && found.API != Messages && strings.TrimRight(asked.BaseURL, "/") != found.BaseURL:
-		return false, fmt.Errorf("the model %s has an endpoint in %s, and OPENAI_BASE_URL names another one: unset that, or give -base-url",
-			hosttext.Line(asked.Name, 80), hosttext.Line(f.File.path, 400))
-	case found.BaseURL != "":
-		if err := checkURL(found.BaseURL); err != nil {
-			return false, fmt.Errorf("%s: %w", hosttext.Line(f.File.path, 400), err)
-		}
-	}
-	f.Model = found
-	for name, override := range map[string]func(){
-		"model-api":  func() { f.Model.API = asked.API },
-		"host":       func() { f.Model.Host = asked.Host },
-		"effort":     func() { f.Model.Effort = asked.Effort },
-		"max-tokens": func() { f.Model.MaxTokens = asked.MaxTokens },
-		"window":     func() { f.Model.Window = asked.Window },
-		"extra":      func() { f.Model.Extra = asked.Extra },
-	} {
-		if f.given[name] {
-			override()
-		}
-	}
-	if found.Price != nil && f.Prices == nil {
-		f.Prices = filePrices(f.File)
-	}
-	return true, nil
 }

@@ -40,16 +40,18 @@ func (t *Transport) obtain(ctx context.Context, r *renewal) (*session, error) {
 	tok.Requested = union(scopes, tok.Requested)
 	next = &session{site: s, token: tok, acquired: !r.unprompted}
 	if err := save(ctx, t.opts.Store, t.tokenKey(s.resource, s.issuer()), tok); err != nil {
-		t.log.Warn(unsaved, "server", t.name, "error", err)
-		next.unsaved, next.replaces = true, r.stored
+		t.keepUnsaved(next, r, err)
 	}
 	t.log.Debug("got a token", "server", t.name, "issuer", safeURL(s.issuer()), "token", tok)
 	return next, nil
 }
 
-// unsaved warns of a token that could not be stored. It is used nevertheless: the previous refresh token may have been used up,
-// and the person would have to sign in again.
-const unsaved = "a token is not stored: it is lost with this process"
+// keepUnsaved marks a session whose token could not be stored. The token is used nevertheless: the previous refresh token may
+// have been used up, and the person would have to sign in again.
+func (t *Transport) keepUnsaved(s *session, r *renewal, err error) {
+	t.log.Warn("a token is not stored: it is lost with this process", "server", t.name, "error", err)
+	s.unsaved, s.replaces = true, r.stored
+}
 
 // locate finds the authorization server. An early renewal, which no server demanded, goes to the
 // one that issued the token.
@@ -74,7 +76,7 @@ func (t *Transport) locate(ctx context.Context, r *renewal) (*site, error) {
 // stored token, nil for none.
 func (t *Transport) reuseOrRefresh(ctx context.Context, r *renewal, s *site) (before *token, next *session, err error) {
 	key := t.tokenKey(s.resource, s.issuer())
-	used := false // the refresh token was used, which may work only once
+	used := false // the refresh token was used: it may not work again
 	err = t.opts.Store.Update(ctx, key, func(ctx context.Context, old []byte) ([]byte, error) {
 		tok := t.latest(r, s, old)
 		if tok == nil {
@@ -100,17 +102,18 @@ func (t *Transport) reuseOrRefresh(ctx context.Context, r *renewal, s *site) (be
 		return json.Marshal(renewed)
 	})
 	switch {
-	case err != nil && !used:
+	case err == nil:
+	case !used:
 		return nil, nil, fmt.Errorf("renew the token for %s: %w", t.name, err)
-	case err != nil && next != nil:
-		t.log.Warn(unsaved, "server", t.name, "error", err)
-		next.unsaved, next.replaces = true, r.stored
+	case next == nil: // the new token will replace it
+		t.log.Warn("a refused refresh token stays in the store", "server", t.name, "error", err)
+	default:
+		t.keepUnsaved(next, r, err)
 	}
-	if next != nil {
-		err = t.saveLink(ctx, s)
-		return before, next, err
+	if next == nil {
+		return before, nil, nil
 	}
-	return before, nil, nil
+	return before, next, t.saveLink(ctx, s)
 }
 
 // latest returns the token to refresh: the stored one, or the session's if that is newer and could not be stored. It is
