@@ -9,10 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
-	"runtime"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/mcpchain/mcpchain/mcpclient/internal/await"
@@ -56,14 +53,7 @@ func (t *Command) Dial(ctx context.Context) (transport.Conn, error) {
 	if err != nil {
 		return nil, &startError{&transport.ProcessError{Command: t.Path, Status: err.Error()}, err}
 	}
-
 	return newStream(commandCarrier{p, t.Path}, p.Stdout(), p.Stdin(), t.MaxMessage), nil
-}
-
-// isMalformedEntry reports whether an entry is not KEY=value. A name may begin with "=": Windows
-// keeps the directory of each drive in such variables.
-func isMalformedEntry(entry string) bool {
-	return entry == "" || !strings.Contains(entry[1:], "=")
 }
 
 type commandCarrier struct {
@@ -99,65 +89,3 @@ type startError struct {
 func (e *startError) Error() string { return e.cause.Error() }
 
 func (e *startError) Unwrap() []error { return []error{e.process, e.cause} }
-
-// BundledPath implements mcpclient.BundledPath.
-func BundledPath(name string) (string, error) {
-	executable, err := os.Executable()
-	if err != nil {
-		return "", fmt.Errorf("find %q next to the running program: %w", name, err)
-	}
-	return bundledPath(executable, name)
-}
-
-func bundledPath(executable, name string) (string, error) {
-	if name == "" || name != filepath.Base(name) {
-		return "", fmt.Errorf("find %q next to the running program: want the name of a file, without a directory", name)
-	}
-	dirs := []string{filepath.Dir(executable)}
-	if target, err := filepath.EvalSymlinks(executable); err == nil && filepath.Dir(target) != dirs[0] {
-		dirs = append(dirs, filepath.Dir(target))
-	}
-	for _, dir := range dirs {
-		for _, file := range []string{name, name + ".exe"} {
-			path := filepath.Join(dir, file)
-			if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
-				return path, nil
-			}
-		}
-	}
-	return "", fmt.Errorf("find %q next to the running program: no such file in %q: %w", name, dirs, os.ErrNotExist)
-}
-
-// harmless are the variables that every server gets: none of them is meant for secrets.
-var harmless = [...]string{
-	"HOME", "LANG", "LANGUAGE", "LOGNAME", "PATH", "SHELL", "SSL_CERT_DIR", "SSL_CERT_FILE", "TERM", "TMPDIR", "TZ", "USER",
-	"XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "XDG_STATE_HOME",
-}
-
-// harmlessWindows are the same on Windows, where names have no case.
-var harmlessWindows = [...]string{
-	"ALLUSERSPROFILE", "APPDATA", "COMSPEC", "HOMEDRIVE", "HOMEPATH", "LOCALAPPDATA", "NUMBER_OF_PROCESSORS", "PATH", "PATHEXT",
-	"PROCESSOR_ARCHITECTURE", "PROGRAMDATA", "PROGRAMFILES", "PROGRAMFILES(X86)", "SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "TMP",
-	"USERDOMAIN", "USERNAME", "USERPROFILE", "WINDIR",
-}
-
-func (t *Command) environment(own []string) []string {
-	out := make([]string, 0, len(own)+len(t.Env)) // nil would mean all
-	for _, entry := range own {
-		name, value, _ := strings.Cut(entry, "=")
-		if isHarmless(runtime.GOOS, name, value) {
-			out = append(out, entry)
-		}
-	}
-	return append(out, t.Env...)
-}
-
-func isHarmless(system, name, value string) bool {
-	if strings.HasPrefix(value, "()") {
-		return false // a function that some shells would run
-	}
-	if system == "windows" {
-		return slices.Contains(harmlessWindows[:], strings.ToUpper(name))
-	}
-	return slices.Contains(harmless[:], name) || strings.HasPrefix(name, "LC_")
-}
