@@ -136,26 +136,6 @@ func (t *Task) Wait(ctx context.Context, opts ...CallOption) (*mcp.CallToolResul
 	return result, nil
 }
 
-func (w *taskWait) result(ctx context.Context) (*mcp.CallToolResult, error) {
-	t := w.Task
-	switch {
-	case t.result != nil:
-		return t.result, nil
-	case t.id == "":
-		return nil, errNoTask
-	case t.lastState().Status == mcp.TaskCancelled: // the server may have forgotten it
-		return nil, ErrTaskCancelled
-	}
-	raw, err := w.pollResult(ctx)
-	if wraps[*mcp.RPCError](err) && t.lastState().Status == mcp.TaskCancelled { // cancelled in the meantime, and forgotten
-		err = ErrTaskCancelled
-	}
-	if err != nil {
-		return nil, err
-	}
-	return t.decode(raw)
-}
-
 // Cancel asks the server to cancel the task. The task may still end in another way, see [Task.Wait].
 func (t *Task) Cancel(ctx context.Context, opts ...CallOption) error {
 	switch {

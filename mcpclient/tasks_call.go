@@ -2,12 +2,9 @@ package mcpclient
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
 
-	"github.com/mcpchain/mcpchain/internal/bound"
-	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
@@ -77,68 +74,6 @@ func (s *taskStarter) callTask(ctx context.Context, r *request, opts []CallOptio
 		return nil, &begunError{err}
 	}
 	return result, nil
-}
-
-// taskWait is one wait for the end of a task.
-type taskWait struct {
-	*Task
-	opts     []CallOption       // the options of each request
-	progress func(mcp.Progress) // called for later progress
-}
-
-func newTaskWait(
-	ctx context.Context, o callOptions, l bound.Limits, opts []CallOption,
-) (_ context.Context, w *taskWait, bounds *bound.Context) {
-	w = &taskWait{progress: o.progress}
-	ctx, bounds = within(ctx, l)
-	w.opts = append(slices.Clip(opts), func(each *callOptions) {
-		each.progress = w.progress
-		if !l.None() {
-			each.idle, each.whole = limit{set: true}, limit{set: true}
-		}
-	})
-	return ctx, w, bounds
-}
-
-func (w *taskWait) pause(ctx context.Context, state mcp.TaskState) error {
-	wait := state.PollInterval
-	if wait == 0 {
-		wait = defaultPoll
-	}
-	return w.life.Sleep(ctx, min(max(wait, shortestPoll), longestPoll))
-}
-
-// follow waits on another goroutine, and reports progress on the goroutine of the call.
-func (w *taskWait) follow(ctx context.Context, f *follower, report func(mcp.Progress)) (*mcp.CallToolResult, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel() // even if report panics
-	var result *mcp.CallToolResult
-	started := w.life.StartSending(func() {
-		defer f.calls.Fail(f.ID, errExited) // without effect after the lines below
-		var err error
-		if result, err = w.recoveredResult(ctx); err != nil {
-			f.calls.Fail(f.ID, err)
-			return
-		}
-		f.calls.Resolve(f.ID, jsonrpc.Response{})
-	})
-	if !started {
-		return nil, w.life.Cause()
-	}
-	_, err := f.Wait(ctx, func(params json.RawMessage) { reportProgress(report, params) })
-	switch {
-	case err == nil:
-		return result, nil
-	case ctx.Err() != nil:
-		return nil, contextError(ctx)
-	}
-	return nil, err
-}
-
-// recoveredResult is [taskWait.result] for a goroutine of the client.
-func (w *taskWait) recoveredResult(ctx context.Context) (_ *mcp.CallToolResult, err error) {
-	defer recoverPanic(w.log, "tools/call", errCheckPanicked, &err)
-	return w.result(ctx)
 }
 
 // giveUp cancels the task at the server after a wait for it has failed with err. It does nothing if

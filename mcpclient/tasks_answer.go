@@ -8,56 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 
-	"github.com/mcpchain/mcpchain/internal/bound"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// fetch asks for the result. It comes at the end of the task; until then the server may be silent.
-func (w *taskWait) fetch(ctx context.Context) (json.RawMessage, error) {
-	defer bound.From(ctx).Hold()()
-	var raw json.RawMessage
-	opts := append(slices.Clip(w.opts), func(o *callOptions) { o.noDefaultLimits = true })
-	err := w.call(ctx, w.request("tasks/result"), &raw, opts)
-	return raw, err
-}
-
-// pollResult polls until there is a result. In the legacy era it asks for the result, also if the server needs input: the
-// server asks during that request.
-func (w *taskWait) pollResult(ctx context.Context) (json.RawMessage, error) {
-	fetches := w.current().has(coreTasks)
-	for {
-		task, err := w.poll(ctx, w.opts)
-		if err != nil {
-			return nil, err
-		}
-		switch status := task.state.Status; {
-		case status == mcp.TaskCancelled:
-			return nil, ErrTaskCancelled
-		case fetches && status != mcp.TaskWorking:
-			return w.fetch(ctx)
-		case status == mcp.TaskCompleted:
-			if len(task.Result) == 0 {
-				return nil, fmt.Errorf("%w: a completed task without a result", mcp.ErrInvalidResult)
-			}
-			return task.Result, nil
-		case status == mcp.TaskFailed:
-			if len(task.Error) == 0 {
-				return nil, fmt.Errorf("%w: a failed task without an error", mcp.ErrInvalidResult)
-			}
-			return nil, w.rpcError(task.Error)
-		case status == mcp.TaskInputRequired:
-			if err := w.answer(ctx, task.Input, w.opts); err != nil {
-				return nil, err
-			}
-		}
-		if err := w.pause(ctx, task.state); err != nil {
-			return nil, err
-		}
-	}
-}
+// taskInput is the method that answers the questions of a task.
+const taskInput = "tasks/update"
 
 // answer answers the new questions. Each question is answered once, although it stays until the
 // server has seen the answer. After an error it counts as not answered.
@@ -92,21 +49,6 @@ func (t *Task) answer(ctx context.Context, questions json.RawMessage, opts []Cal
 		return err
 	}
 	return t.update(ctx, answers, opts)
-}
-
-const taskInput = "tasks/update"
-
-func (t *Task) update(ctx context.Context, answers map[string]json.RawMessage, opts []CallOption) error {
-	raw, err := jsonrpc.Marshal(answers)
-	if err != nil {
-		return err
-	}
-	r := t.request(taskInput)
-	r.params = jsonrpc.CloseObject(jsonrpc.AppendMember(jsonrpc.AppendMembers([]byte{'{'}, r.params), "inputResponses", raw))
-	if err := t.call(ctx, r, nil, opts); err != nil {
-		return fmt.Errorf("answer: %w", err)
-	}
-	return nil
 }
 
 // Answer answers what a task asks: round is the [*mcp.InputRequired] with which [Task.Wait] or a
@@ -156,16 +98,6 @@ func (t *Task) answerRound(ctx context.Context, round *mcp.InputRequired, answer
 	return t.update(ctx, given, opts)
 }
 
-// claimRound marks the questions of a round as answered, so that no wait asks them meanwhile.
-func (t *Task) claimRound(round *mcp.InputRequired) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for key := range round.Requests {
-		t.answered[sha256.Sum256([]byte(key))] = true
-	}
-	t.rounds = max(t.rounds, round.Rounds)
-}
-
 // claim returns the questions that have no answer yet, not even one in preparation, and the number
 // of rounds including theirs. From then on they count as answered.
 func (t *Task) claim(questions json.RawMessage) (_ map[string]mcp.InputRequest, rounds int, _ error) {
@@ -186,6 +118,16 @@ func (t *Task) claim(questions json.RawMessage) (_ map[string]mcp.InputRequest, 
 	return input, t.rounds, err
 }
 
+// claimRound marks the questions of a round as answered, so that no wait asks them meanwhile.
+func (t *Task) claimRound(round *mcp.InputRequired) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for key := range round.Requests {
+		t.answered[sha256.Sum256([]byte(key))] = true
+	}
+	t.rounds = max(t.rounds, round.Rounds)
+}
+
 func (t *Task) disclaim(input map[string]mcp.InputRequest) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -194,11 +136,15 @@ func (t *Task) disclaim(input map[string]mcp.InputRequest) {
 	}
 }
 
-type polledTask struct {
-	state mcp.TaskState
-
-	// The questions or the outcome of the task, only in the modern era.
-	Input  json.RawMessage `json:"inputRequests"`
-	Result json.RawMessage `json:"result"`
-	Error  json.RawMessage `json:"error"`
+func (t *Task) update(ctx context.Context, answers map[string]json.RawMessage, opts []CallOption) error {
+	raw, err := jsonrpc.Marshal(answers)
+	if err != nil {
+		return err
+	}
+	r := t.request(taskInput)
+	r.params = jsonrpc.CloseObject(jsonrpc.AppendMember(jsonrpc.AppendMembers([]byte{'{'}, r.params), "inputResponses", raw))
+	if err := t.call(ctx, r, nil, opts); err != nil {
+		return fmt.Errorf("answer: %w", err)
+	}
+	return nil
 }
