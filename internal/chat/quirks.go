@@ -1,16 +1,12 @@
 package chat
 
 import (
-	"context"
-	"errors"
-	"fmt"
-	"net/http"
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 )
 
+// What hosts write about the fields that they refuse.
 var (
 	refusal       = regexp.MustCompile(`(?i)unsupported|deprecated|not support|not permitted|not allowed|only \S+ is allowed|unrecognized|unknown|unexpected`)
 	stopName      = regexp.MustCompile(`\bstop\b`)
@@ -23,25 +19,6 @@ var (
 	boundName     = regexp.MustCompile(`\bmax_completion_tokens\b`)
 )
 
-// ofValue matches refusals of a value: another one may be accepted.
-var ofValue = regexp.MustCompile(`(?i)\b(?:value|only)\b`)
-
-// refusedSampling returns the settings of the request that a refusal names.
-func (d *draft) refusedSampling(refusal string) (refused []setting) {
-	for _, field := range []string{"temperature", "top_p", "presence_penalty", "frequency_penalty"} {
-		value, isSent := d.fields[field].(float64)
-		name := regexp.MustCompile(`(?i)\b` + strings.Replace(field, "_", "_?", 1) + `\b`) // xAI: presencePenalty
-		switch {
-		case !isSent || !name.MatchString(refusal):
-		case ofValue.MatchString(refusal):
-			refused = append(refused, setting{field, value})
-		default:
-			refused = append(refused, setting{field, nil})
-		}
-	}
-	return refused
-}
-
 // adapt returns a profile by which the request is written without what the host refused, nil if the reason of the
 // failure is unknown. Hosts have no codes for these reasons, only texts.
 func (d *draft) adapt(failure *Error) *Profile {
@@ -51,12 +28,14 @@ func (d *draft) adapt(failure *Error) *Profile {
 	}
 	p := *d.profile
 	effort := setting{effortField, d.wantedEffort}
+	sentEffort := sent(effortField) || sent("reasoning") || sent("thinking")
+	refusesEffort := isRefused(effortName) || wrongEffort.MatchString(failure.Message)
+	onlyWithTools := strings.Contains(failure.Message, "tools") // without tools the host accepts the effort
 	refused := d.refusedSampling(failure.Message)
 	switch {
 	case !failure.refusesInput():
 		return nil
-	case (isRefused(effortName) || wrongEffort.MatchString(failure.Message)) && !p.hasRefused(effort) &&
-		(sent(effortField) || sent("reasoning") || sent("thinking")) && !strings.Contains(failure.Message, "tools"):
+	case sentEffort && refusesEffort && !onlyWithTools && !p.hasRefused(effort):
 		p.refuse(effort)
 	case len(refused) > 0 && refusal.MatchString(failure.Message):
 		p.refuse(refused...)
@@ -88,54 +67,27 @@ func (d *draft) adapt(failure *Error) *Profile {
 	return &p
 }
 
+// ofValue matches refusals of a value: another one may be accepted.
+var ofValue = regexp.MustCompile(`(?i)\b(?:value|only)\b`)
+
+// refusedSampling returns the settings of the request that a refusal names.
+func (d *draft) refusedSampling(refusal string) (refused []setting) {
+	for _, field := range []string{"temperature", "top_p", "presence_penalty", "frequency_penalty"} {
+		value, isSent := d.fields[field].(float64)
+		name := regexp.MustCompile(`(?i)\b` + strings.Replace(field, "_", "_?", 1) + `\b`) // xAI: presencePenalty
+		switch {
+		case !isSent || !name.MatchString(refusal):
+		case ofValue.MatchString(refusal):
+			refused = append(refused, setting{field, value})
+		default:
+			refused = append(refused, setting{field, nil})
+		}
+	}
+	return refused
+}
+
 // refuse remembers refused settings.
 func (p *Profile) refuse(refused ...setting) {
 	p.Refused = append(slices.Clip(p.Refused), refused...)
 	p.Refused = p.Refused[max(0, len(p.Refused)-maxRefused):]
-}
-
-// badGrammar matches the errors of llama.cpp, and of programs built on it, about a tool's schema that cannot become a
-// grammar. They refuse all tools of the request and name none.
-var badGrammar = regexp.MustCompile(`(?i)failed to parse grammar|failed to initialize samplers|json schema conversion failed|` +
-	`unrecognized schema|invalid pattern|error parsing grammar|unable to generate parser|must be set for an integer|min_value or max_value`)
-
-// searchTime bounds the search for the tool that a host refuses.
-const searchTime = 2 * time.Minute
-
-// findRefusedTool finds the tool whose schema the host refuses, by bisection, and names it in the error. Each step is a
-// request for one token. It returns err unchanged if it has another reason, or if the search fails or takes longer than
-// searchTime.
-func (c *Client) findRefusedTool(ctx context.Context, r *Request, err error) error {
-	failure, ok := errors.AsType[*Error](err)
-	if !ok || failure.Status < http.StatusBadRequest || !badGrammar.MatchString(failure.Message) {
-		return err
-	}
-	if len(r.Tools) == 0 || r.Format != nil { // a format is a grammar, too
-		return err
-	}
-	ctx, cancel := context.WithTimeout(ctx, searchTime)
-	defer cancel()
-	suspects := r.Tools
-	for len(suspects) > 1 {
-		half := suspects[:len(suspects)/2]
-		probe := &Request{Model: r.Model, Messages: []Message{Text(User, "Hi")}, Tools: half, MaxTokens: 1}
-		d, wrong := c.encode(probe, false)
-		if wrong != nil {
-			return err
-		}
-		wrong = c.wire.attempt(ctx, d.request, func(ctx context.Context) Answer { return d.newAnswer(ctx, Deltas{}) })
-		switch refused, ok := errors.AsType[*Error](wrong); {
-		case ctx.Err() != nil:
-			return err
-		case ok && badGrammar.MatchString(refused.Message):
-			suspects = half
-		case ok && (refused.Code == CodeUnreachable || refused.Status >= http.StatusBadRequest):
-			return err // another reason
-		default:
-			suspects = suspects[len(half):]
-		}
-	}
-	named := *failure
-	named.Message = fmt.Sprintf("the host refuses the schema of the tool %q, and with it all tools: %s", suspects[0].Name, failure.Message)
-	return &named
 }

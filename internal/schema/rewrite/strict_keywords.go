@@ -75,19 +75,25 @@ func (s *strict) keywords(in, out map[string]any, at string) bool {
 	return true
 }
 
-// looseness returns the effect of removing uniqueItems, or a bound of a length or of the number of properties.
+// looseness returns the effect of removing uniqueItems, or a bound of a length or of the number of properties: none if
+// the rest of the subschema implies the keyword.
 func looseness(in map[string]any, key string) profile.Effect {
-	n, _ := decodeLimit(in[key])
-	least, _ := decodeLimit(in["minItems"])
-	isText := len(tree.Types(in)) == 0 || slices.Contains(tree.Types(in), "string")
-	isLength := key == "minLength" || key == "maxLength"
-	switch {
-	case isLength && (!isText || tree.Constants(in) != nil), // the enumerated values have such lengths
-		key == "minLength" && n <= 0:
-		return profile.Same
-	case key == "uniqueItems" && least <= 1, // repeated items are taken out before validation
-		key == "minProperties" && n <= len(tree.Strings(in["required"])),
-		key == "maxProperties" && n >= len(tree.Object(in["properties"])):
+	limit, _ := decodeLimit(in[key])
+	implied := false
+	switch key {
+	case "minLength", "maxLength":
+		isText := len(tree.Types(in)) == 0 || slices.Contains(tree.Types(in), "string")
+		isEnumerated := tree.Constants(in) != nil // and all values have such lengths
+		implied = !isText || isEnumerated || key == "minLength" && limit <= 0
+	case "uniqueItems": // repeated items are removed before validation, which may leave one
+		least, _ := decodeLimit(in["minItems"])
+		implied = least <= 1
+	case "minProperties":
+		implied = limit <= len(tree.Strings(in["required"]))
+	case "maxProperties":
+		implied = limit >= len(tree.Object(in["properties"]))
+	}
+	if implied {
 		return profile.Same
 	}
 	return profile.Wider
