@@ -127,7 +127,6 @@ type stream struct {
 	last  agent.Position // position of the last event
 
 	stopped bool // this process has stopped working on the run: another one may have continued it
-	stops   int  // number of times that this process has stopped
 	hints   int  // number of hints that the store may have more events
 
 	readers int
@@ -217,13 +216,11 @@ func (f *Feed) NotifyStopped(key run.Key) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	s := f.streams[key]
-	if s == nil || !s.known {
-		s.hintLocked()
-		return
+	if s != nil && s.known {
+		f.addLocked(s, positionedEvent{refresh(key), s.last})
+		s.stopped = true
 	}
-	f.addLocked(s, positionedEvent{refresh(key), s.last})
-	s.stopped = true
-	s.stops++
+	s.hintLocked()
 }
 
 // Wake makes readers look in the store for events soon, because another process may continue the

@@ -8,14 +8,12 @@ import (
 	"github.com/mcpchain/mcpchain/agent/run"
 )
 
-// noticeStop reports whether this process has stopped working on the run since noticeStop was last called: the
-// last records may not have been published as events.
-func (r *Reader) noticeStop() bool {
+// mustLook reports whether a reader that has read all of memory must look in the store: this process has stopped working
+// on the run, and may not have published the events of the last records.
+func (r *Reader) mustLook() bool {
 	r.feed.mu.Lock()
 	defer r.feed.mu.Unlock()
-	stopped := r.live && r.stream.stopped && r.store.stops != r.stream.stops && r.feed.opts.Items != nil
-	r.store.stops = r.stream.stops
-	return stopped
+	return r.live && r.stream.stopped && !r.store.caughtUp && r.feed.opts.Items != nil
 }
 
 // sleep waits until the stream changes, or until it is time to look in the store, and then looks. It does not look while
@@ -50,7 +48,7 @@ func (r *Reader) lookUpTo(ctx context.Context, floor agent.Position) error {
 	r.store.lastLook, r.store.caughtUp = time.Now(), false
 	complete, err := r.replay(ctx, &floor)
 	if complete && err == nil {
-		r.store.caughtUp, r.position = true, floor
+		r.position = floor
 	}
 	return err
 }
@@ -77,8 +75,7 @@ func (r *Reader) look(ctx context.Context) error {
 		}
 	}
 	r.store.caughtUp, r.store.seen = true, head.Seq // there may be more by now
-	if moved && head.Status.Ended() && !r.store.endReported {
-		r.store.endReported = true
+	if moved && head.Status.Ended() {
 		r.ready = append(r.ready, refresh(r.stream.key))
 	}
 	return nil

@@ -26,14 +26,11 @@ type Reader struct {
 
 // looks are a reader's looks in the store.
 type looks struct {
-	lastLook    time.Time
-	caughtUp    bool   // the last look found nothing after the reader's position
-	seen        uint64 // number of records at the last look, if all their events were read
-	endReported bool   // the reader got a refresh event after the end of the run
-	idleLooks   int    // number of looks since the run last changed
-
-	// The values of the stream's counters that were last acted on.
-	hints, stops int
+	lastLook  time.Time
+	caughtUp  bool   // the last look found nothing after the reader's position, and there was no hint since
+	seen      uint64 // number of records at the last look, if all their events were read
+	idleLooks int    // number of looks since the run last changed
+	hints     int    // the value of stream.hints that was last acted on
 }
 
 // Read returns a reader of the events after a position, which the caller must close. The zero position is the beginning.
@@ -85,7 +82,7 @@ func (r *Reader) Next(ctx context.Context) (Event, error) {
 		if err := r.fill(ctx); err != nil {
 			return Event{}, err
 		}
-		if len(r.ready) == 0 && r.noticeStop() {
+		if len(r.ready) == 0 && r.mustLook() {
 			if err := r.look(ctx); err != nil {
 				return Event{}, err
 			}
@@ -211,7 +208,7 @@ func (e *positionedEvent) isAfter(at agent.Position) bool {
 func (r *Reader) addReady(e Event, at agent.Position) {
 	r.ready = append(r.ready, e)
 	if e.ID != "" {
-		r.position, r.store.endReported = at, false
+		r.position = at
 	}
 }
 
