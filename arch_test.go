@@ -63,7 +63,7 @@ var layers = []struct {
 	{"internal/schema/rewrite", []string{"adapter/profile", "internal/excerpt", "internal/schema"}},
 	{"internal/schema", []string{"internal/excerpt", "internal/jsonrpc", "internal/schema/tree", "github.com/kaptinlin/jsonschema"}},
 	{"internal/toolschema", []string{"adapter/profile", "internal/excerpt", "internal/jsonrpc", "internal/schema"}},
-	{"internal/chat", []string{"adapter/profile", "internal/excerpt", "internal/jsonrpc", "internal/backoff", "internal/reach", "internal/sse", "github.com/sashabaranov/go-openai"}},
+	{"internal/chat", []string{"adapter/profile", "internal/bound", "internal/excerpt", "internal/jsonrpc", "internal/backoff", "internal/reach", "internal/sse", "github.com/sashabaranov/go-openai"}},
 	{"mcpclient/internal/mcptest", []string{"internal", "mcpclient", "golang.org/x/tools/txtar", "github.com/google/go-cmp"}},
 
 	{"mcpclient/transport", []string{"mcpclient/internal/redact", "internal/excerpt"}},

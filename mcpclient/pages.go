@@ -109,7 +109,7 @@ func ListPage[T mcp.Tool | mcp.Prompt | mcp.Resource | mcp.ResourceTemplate](
 	ctx context.Context, c *Client, cursor *string, opts ...CallOption,
 ) (*mcp.Page[T], error) {
 	method, key := listing[T]()
-	session := c.nextSession()
+	session := c.link.Load().nextSession()
 	p, err := onePage[T](ctx, c.lists, method, key, cursor, &session, opts)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", method, err)

@@ -49,8 +49,6 @@ func (p *peer) serverInfo() mcp.Server {
 	return mcp.Server{}
 }
 
-func (p *peer) nextSession() sessionRef { return p.link.Load().nextSession() }
-
 func (p *peer) logViolation(violation string, args ...any) {
 	p.link.Load().warnings.logViolation(violation, args...)
 }

@@ -11,9 +11,13 @@ import (
 // hostMemories keeps a memory for each server, with the data that the model's provider wants back with tool calls. So no
 // server can get data of another server's requests, if each has a name or a connection that is known.
 type hostMemories struct {
-	mu       sync.Mutex
-	memories map[memoryKey]*chat.Memory
-	order    []memoryKey // least recently used first
+	mu  sync.Mutex
+	all []serverMemory // least recently used first
+}
+
+type serverMemory struct {
+	key    memoryKey
+	memory *chat.Memory
 }
 
 // memoryKey identifies a server by the host's name. Without one it is the connection,
@@ -38,22 +42,16 @@ func (h *hostMemories) memory(q *requester) *chat.Memory {
 	key := q.memoryKey()
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	m, known := h.memories[key]
-	if known {
-		i := slices.Index(h.order, key)
-		h.order = append(slices.Delete(h.order, i, i+1), key)
-		return m
+	m := serverMemory{key, nil}
+	if i := slices.IndexFunc(h.all, func(m serverMemory) bool { return m.key == key }); i >= 0 {
+		m = h.all[i]
+		h.all = slices.Delete(h.all, i, i+1)
+	} else {
+		m.memory = chat.NewMemory()
+		h.all = slices.Delete(h.all, 0, max(0, len(h.all)+1-maxServers))
 	}
-	if len(h.order) == maxServers {
-		delete(h.memories, h.order[0])
-		h.order = slices.Delete(h.order, 0, 1)
-	}
-	if h.memories == nil {
-		h.memories = map[memoryKey]*chat.Memory{}
-	}
-	m = chat.NewMemory()
-	h.memories[key], h.order = m, append(h.order, key)
-	return m
+	h.all = append(h.all, m)
+	return m.memory
 }
 
 // extraKey is the key in a tool use's _meta for data that the model's provider wants back with the call. Servers "SHOULD

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -223,4 +224,14 @@ func Run(what string, f func() error) (err error) {
 		}
 	}()
 	return f()
+}
+
+// ReadBody reads as much of a body as arrives within limit, at most max bytes, and closes it. It reports no error: its
+// callers can use a part. Not every body ends.
+func ReadBody(body io.ReadCloser, max int64, limit time.Duration) []byte {
+	defer body.Close()
+	late := time.AfterFunc(limit, func() { _ = body.Close() })
+	defer late.Stop()
+	data, _ := io.ReadAll(io.LimitReader(body, max))
+	return data
 }

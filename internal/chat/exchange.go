@@ -14,13 +14,14 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/bound"
 	"github.com/mcpchain/mcpchain/internal/jsonrpc"
 	"github.com/mcpchain/mcpchain/internal/sse"
 )
 
 const (
 	maxErrorBody  = 64 << 10    // bytes of an error's body
-	errorBodyTime = time.Second // how long it may take: not every such body ends
+	errorBodyTime = time.Second // how long it may take
 )
 
 // Bounds of what follows the reply in the body of a stream. It is read so that the connection can be reused.
@@ -98,7 +99,7 @@ func (x *exchange) close() {
 	go func() {
 		defer x.release()
 		defer close(read)
-		readInTime(x.stream, maxRest, restTime)
+		bound.ReadBody(x.stream, maxRest, restTime)
 	}()
 	select {
 	case <-read:
@@ -114,7 +115,7 @@ func (x *exchange) send(request *http.Request) error {
 	}
 	x.header = res.Header
 	if res.StatusCode < 200 || res.StatusCode > 299 {
-		return x.hostError(res.StatusCode, readInTime(res.Body, maxErrorBody, errorBodyTime))
+		return x.hostError(res.StatusCode, bound.ReadBody(res.Body, maxErrorBody, errorBodyTime))
 	}
 	body := bufio.NewReader(res.Body)
 	if isEventStream(res.Header, body) {
@@ -158,16 +159,6 @@ func (x *exchange) do(request *http.Request) (*http.Response, error) {
 func isCut(err error) bool {
 	_, network := errors.AsType[*os.SyscallError](err)
 	return network || errors.Is(err, io.EOF) || strings.HasSuffix(err.Error(), "http: server closed idle connection") // no exported error
-}
-
-// readInTime reads as much of a body as arrives in time, at most max bytes, and closes it. It
-// reports no error: its callers can use a part.
-func readInTime(body io.ReadCloser, max int64, limit time.Duration) []byte {
-	defer body.Close()
-	late := time.AfterFunc(limit, func() { _ = body.Close() })
-	defer late.Stop()
-	data, _ := io.ReadAll(io.LimitReader(body, max))
-	return data
 }
 
 // isEventStream reports whether a body is an event stream, by the content type, then by its first bytes: some hosts

@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -48,32 +51,27 @@ func Check(v any) error { return checkValue(v, MaxDepth) }
 
 // checkValue checks a value that may be nested to this depth.
 func checkValue(v any, depth int) error {
+	var parts iter.Seq[any]
 	switch v := v.(type) {
 	case json.Number:
 		return checkNumber(string(v))
 	case []any:
-		if depth == 0 {
-			return errTooDeep
-		}
-		for _, item := range v {
-			if err := checkValue(item, depth-1); err != nil {
-				return err
-			}
-		}
+		parts = slices.Values(v)
 	case map[string]any:
-		if depth == 0 {
-			return errTooDeep
-		}
-		for _, item := range v {
-			if err := checkValue(item, depth-1); err != nil {
-				return err
-			}
+		parts = maps.Values(v)
+	default:
+		return nil
+	}
+	if depth == 0 {
+		return fmt.Errorf("nested deeper than %d levels", MaxDepth)
+	}
+	for part := range parts {
+		if err := checkValue(part, depth-1); err != nil {
+			return err
 		}
 	}
 	return nil
 }
-
-var errTooDeep = fmt.Errorf("nested deeper than %d levels", MaxDepth)
 
 // checkNumber bounds the digits and the exponent of a number.
 func checkNumber(text string) error {

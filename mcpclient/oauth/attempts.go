@@ -2,9 +2,10 @@ package oauth
 
 import (
 	"fmt"
-	"io"
 	"net/http"
 	"time"
+
+	"github.com/mcpchain/mcpchain/internal/bound"
 )
 
 // maxSends bounds how often one request is sent.
@@ -33,7 +34,7 @@ func (a *attempts) run(s *session) (*http.Response, error) {
 		if err == nil && next == nil {
 			return resp, nil
 		}
-		discard(resp)
+		bound.ReadBody(resp.Body, maxRefusal, discardTime)
 		if err != nil {
 			return nil, err
 		}
@@ -165,13 +166,8 @@ func closeBody(req *http.Request) {
 	}
 }
 
-// discardTime bounds the reading of an error, as it may be endless.
-const discardTime = time.Second
-
-// discard reads a short error body, so that the connection can be used again.
-func discard(resp *http.Response) {
-	late := time.AfterFunc(discardTime, func() { _ = resp.Body.Close() })
-	defer late.Stop()
-	_, _ = io.CopyN(io.Discard, resp.Body, 4<<10)
-	_ = resp.Body.Close()
-}
+// Bounds of the body of a refusal, which is read so that the connection can be used again.
+const (
+	maxRefusal  = 4 << 10 // bytes
+	discardTime = time.Second
+)

@@ -60,7 +60,7 @@ func (m *modernizer) modernReference(ref string) string {
 	if !ok || !strings.HasPrefix(place, "/") {
 		return ref
 	}
-	path := slices.Collect(tree.Segments(place))
+	path := tree.Segments(place)
 	modern := slices.Clone(path)
 	v := any(m.original.Root)
 	holder := "" // the keyword whose names or indexes v has; "" if v is a subschema

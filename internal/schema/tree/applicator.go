@@ -215,12 +215,10 @@ func Reference(segments ...string) string {
 }
 
 // Segments returns the segments of a JSON pointer that is not empty.
-func Segments(pointer string) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		for segment := range strings.SplitSeq(pointer[1:], "/") {
-			if !yield(unescapes.Replace(segment)) {
-				return
-			}
-		}
+func Segments(pointer string) []string {
+	segments := strings.Split(pointer[1:], "/")
+	for i, s := range segments {
+		segments[i] = unescapes.Replace(s)
 	}
+	return segments
 }

@@ -76,7 +76,7 @@ func (d *Document) Resolve(ref string) (v any, ok bool) {
 		return d.anchor(place)
 	}
 	v = d.Root
-	for segment := range Segments(place) {
+	for _, segment := range Segments(place) {
 		if d.MovesBase(Object(v)) {
 			return nil, false
 		}
@@ -128,7 +128,7 @@ func Leads(root any, ref string) bool {
 	if !ok || place == "" || place[0] != '/' {
 		return true
 	}
-	for segment := range Segments(place) {
+	for _, segment := range Segments(place) {
 		if root, ok = Step(root, segment); !ok {
 			return false
 		}

@@ -60,9 +60,4 @@ func (g *group) whenIdle() <-chan struct{} {
 }
 
 // wait waits until no operation is in progress, for at most d.
-func (g *group) wait(d time.Duration) {
-	if g.count() == 0 {
-		return
-	}
-	await.Closed(g.whenIdle(), d)
-}
+func (g *group) wait(d time.Duration) { await.Closed(g.whenIdle(), d) }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpchain/mcpchain/internal/bound"
 	"github.com/mcpchain/mcpchain/internal/excerpt"
 	"github.com/mcpchain/mcpchain/mcpclient/internal/redact"
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
@@ -121,10 +122,7 @@ const (
 	errorBodyTime = time.Second // how long that may take
 )
 
-// readErrorBody reads the body of a response for an error, as far as it arrives in time: some bodies do not end.
+// readErrorBody reads the body of a response for an error.
 func readErrorBody(body io.ReadCloser) []byte {
-	late := time.AfterFunc(errorBodyTime, func() { _ = body.Close() })
-	defer late.Stop()
-	raw, _ := io.ReadAll(io.LimitReader(body, maxErrorBody))
-	return raw
+	return bound.ReadBody(body, maxErrorBody, errorBodyTime)
 }
