@@ -29,9 +29,10 @@ func TestMain(m *testing.M) {
 
 // TestEveryCell runs every client through every cell once and checks each answer. It asserts no time and no size.
 func TestEveryCell(t *testing.T) {
-	c := check.Value(startChild())(t)
-	t.Cleanup(func() { check.NoError(t, c.close()) })
-	l := check.Value(newLab(c.address))(t)
+	address, stop, err := startResponder()
+	check.Must(t, err)
+	t.Cleanup(func() { check.NoError(t, stop()) })
+	l := newLab(address)
 	l.sessions = 2
 	compared := comparison(l)
 	seen := map[string]bool{}
@@ -39,7 +40,7 @@ func TestEveryCell(t *testing.T) {
 		t.Run(at.String(), func(t *testing.T) {
 			check.That(t, !seen[at.String()], "two cells have this name")
 			seen[at.String()] = true
-			c := check.Value(compared.Measure(t.Context(), &rig.Settings{Samples: 1, Subjects: compared.Subjects}, at.String()))(t)
+			c := check.Value(compared.Measure(t.Context(), &rig.Settings{Samples: 1}, at))(t)
 			for _, client := range clients {
 				check.Equal(t, client.name, len(c.Of(client.name, rig.CPU)) == 1 && len(c.Of(client.name, rig.Allocs)) == 1, (at.do != nil))
 				if got := c.Of(client.name, copies); at.name == "alive" && (len(got) != 1 || got[0] < 0.9) {
@@ -62,7 +63,7 @@ func TestOperationsAreChecked(t *testing.T) {
 		{"call", callTool(smallTool), "a text of 3 bytes, want 102"},
 		{"list", listTools, "7 tools, want 1000"},
 	} {
-		s := &subject{connection: &connection{session: wrongSession{}}}
+		s := &subject{session: wrongSession{}}
 		check.Text(t, test.do(t.Context(), s), test.want, test.name)
 	}
 }

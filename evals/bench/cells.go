@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -96,16 +95,16 @@ func listTools(ctx context.Context, s *subject) error {
 
 // connectAndClose opens another session and closes it.
 func connectAndClose(ctx context.Context, s *subject) error {
-	c, err := s.another(ctx)
+	opened, err := s.another(ctx)
 	if err != nil {
 		return err
 	}
-	return c.close()
+	return opened.close()
 }
 
 // subject is one client in one cell. Its session lives while the cell is measured.
 type subject struct {
-	*connection
+	session
 	lab    *lab
 	client client
 	cell   cell
@@ -116,12 +115,12 @@ type subject struct {
 const eachDoes = 8
 
 // open prepares a client for a cell.
-func (l *lab) open(ctx context.Context, cellName, clientName string) (_ *rig.Subject, err error) {
-	s := l.subject(cellName, clientName)
-	if s.cell.memory != nil {
+func (l *lab) open(ctx context.Context, at cell, c client) (_ *rig.Subject, err error) {
+	s := &subject{lab: l, client: c, cell: at}
+	if at.memory != nil {
 		return &rig.Subject{Memory: s.memoryInChild}, nil
 	}
-	if s.connection, err = s.another(ctx); err != nil {
+	if s.session, err = s.another(ctx); err != nil {
 		return nil, err
 	}
 	if s.cell.together > 0 {
@@ -130,23 +129,13 @@ func (l *lab) open(ctx context.Context, cellName, clientName string) (_ *rig.Sub
 	return &rig.Subject{Do: s.inTurn, Close: s.close}, nil
 }
 
-// subject returns a client in a cell, without a session. Both exist.
-func (l *lab) subject(cellName, clientName string) *subject {
-	all := cells()
-	at := slices.IndexFunc(all, func(c cell) bool { return c.String() == cellName })
-	i := slices.IndexFunc(clients, func(c client) bool { return c.name == clientName })
-	return &subject{lab: l, client: clients[i], cell: all[at]}
-}
-
 // another opens another session of the same kind, over a new endpoint.
-func (s *subject) another(ctx context.Context) (*connection, error) {
-	e, release := s.lab.newEndpoint(s.cell.transport, s.cell.revision)
-	opened, err := s.client.dial(ctx, e)
+func (s *subject) another(ctx context.Context) (session, error) {
+	opened, err := s.client.dial(ctx, s.lab.newEndpoint(s.cell.transport, s.cell.revision))
 	if err != nil {
-		release()
 		return nil, fmt.Errorf("connect: %w", err)
 	}
-	return &connection{opened, release}, nil
+	return opened, nil
 }
 
 // measure runs f between start and stop of the meter.

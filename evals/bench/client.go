@@ -35,6 +35,8 @@ type client struct {
 	dial func(context.Context, endpoint) (session, error)
 }
 
+func (c client) String() string { return c.name }
+
 var clients = []client{
 	{baseline, dialFloor},
 	{oursName, dialOurs},

@@ -120,7 +120,7 @@ func floorExchanger(e endpoint) (exchanger, error) {
 	case e.command != nil:
 		return newFloorCommand(e.command)
 	}
-	return newFloorStream(e.reader, e.writer), nil
+	return newFloorStream(e.reader, e.writer, e.reader.Close), nil
 }
 
 func (s *floorSession) ask(ctx context.Context, r floorRequest) (*floorResult, error) {

@@ -18,8 +18,8 @@ import (
 // floorStream is the floor over a byte stream, one message on each line: a lock,
 // a map of waiting calls, and one reading goroutine.
 type floorStream struct {
-	ended chan struct{} // closed when nothing is left to read
-	wait  func() error  // ends reading or waits for the peer's end, and waits until ended is closed
+	reading sync.WaitGroup
+	end     func() error // ends the peer, after its last message
 
 	writing sync.Mutex
 	writer  io.WriteCloser
@@ -31,24 +31,10 @@ type floorStream struct {
 	broken  error
 }
 
-// startFloorStream reads from r until its end. The caller sets wait.
-func startFloorStream(r io.Reader, w io.WriteCloser) *floorStream {
-	f := &floorStream{ended: make(chan struct{}), writer: w, waiting: map[int64]chan *floorMessage{}}
-	go func() {
-		defer close(f.ended)
-		f.read(r)
-	}()
-	return f
-}
-
 // newFloorStream is the floor over a pipe.
-func newFloorStream(r io.ReadCloser, w io.WriteCloser) *floorStream {
-	f := startFloorStream(r, w)
-	f.wait = func() error {
-		err := r.Close()
-		<-f.ended
-		return err
-	}
+func newFloorStream(r io.Reader, w io.WriteCloser, end func() error) *floorStream {
+	f := &floorStream{end: end, writer: w, waiting: map[int64]chan *floorMessage{}}
+	f.reading.Go(func() { f.read(r) })
 	return f
 }
 
@@ -66,12 +52,7 @@ func newFloorCommand(command []string) (*floorStream, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	f := startFloorStream(stdout, stdin)
-	f.wait = func() error {
-		<-f.ended // Wait closes the pipe
-		return cmd.Wait()
-	}
-	return f, nil
+	return newFloorStream(stdout, stdin, cmd.Wait), nil
 }
 
 // read delivers messages until the stream ends or a message is not a response.
@@ -162,7 +143,9 @@ func (f *floorStream) send(r *floorRequest, id int64) error {
 }
 
 func (f *floorStream) close() error {
-	return errors.Join(f.writer.Close(), f.wait())
+	err := f.writer.Close()
+	f.reading.Wait() // before the end, which closes the reader
+	return errors.Join(err, f.end())
 }
 
 // floorHTTP is the floor over net/http: a POST for each request. It reads the whole response and then decodes it.

@@ -1,14 +1,12 @@
 package main
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"os/exec"
-	"strconv"
 	"strings"
 
 	"github.com/mcpchain/mcpchain/evals/bench/rig"
@@ -28,64 +26,47 @@ func newTransport() *http.Transport {
 	return t
 }
 
-// child is a process of this program that runs an HTTP responder.
-type child struct {
-	cmd     *exec.Cmd
-	stdin   io.Closer // the child ends at the end of its input
-	address string    // URL of the responder
-}
-
-// startChild starts a child process and waits for the address of its responder.
-func startChild() (_ *child, err error) {
-	self, err := os.Executable()
+// startResponder runs an HTTP responder in a process of its own, until stop is called, and returns its URL.
+func startResponder() (address string, stop func() error, err error) {
+	cmd := exec.Command(os.Args[0], respondHTTP)
+	cmd.Stderr = os.Stderr
+	stdin, err := cmd.StdinPipe()
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
-	c := &child{cmd: exec.Command(self, respondHTTP)}
-	c.cmd.Stderr = os.Stderr
-	if c.stdin, err = c.cmd.StdinPipe(); err != nil {
-		return nil, err
-	}
-	out, err := c.cmd.StdoutPipe()
+	stdout, err := cmd.StdoutPipe()
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
-	if err := c.cmd.Start(); err != nil {
-		return nil, err
+	if err := cmd.Start(); err != nil {
+		return "", nil, err
 	}
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("read the address of the HTTP responder: %w", err), c.close())
+	stop = func() error {
+		for _, client := range []*http.Client{controlClient, sharedClient, http.DefaultClient} {
+			client.CloseIdleConnections()
+		}
+		return errors.Join(stdin.Close(), cmd.Wait()) // the process ends at the end of its input
 	}
-	c.address = strings.TrimSpace(line)
-	return c, nil
-}
-
-// close closes idle connections, and ends the process.
-func (c *child) close() error {
-	controlClient.CloseIdleConnections()
-	sharedClient.CloseIdleConnections()
-	http.DefaultClient.CloseIdleConnections()
-	return errors.Join(c.stdin.Close(), c.cmd.Wait())
+	if _, err := fmt.Fscanln(stdout, &address); err != nil {
+		return "", nil, errors.Join(fmt.Errorf("read the address of the HTTP responder: %w", err), stop())
+	}
+	return address, stop, nil
 }
 
 // lab makes the endpoints that the compared clients connect to.
 type lab struct {
 	sessions int                 // idle sessions that are measured together
-	self     string              // the path of this program, for responders over stdio
 	pipe     map[string]*answers // answers of responders in this process, by revision
 	address  string              // URL of the HTTP responder
 }
 
 // newLab returns a lab that uses the HTTP responder at an address, which another process serves.
-func newLab(address string) (*lab, error) {
-	self, err := os.Executable()
+func newLab(address string) *lab {
 	return &lab{
 		sessions: 99, // enough for the noise of a heap to hardly matter
-		self:     self,
 		pipe:     map[string]*answers{legacy: newAnswers(legacy), modern: newAnswers(modern)},
 		address:  address,
-	}, err
+	}
 }
 
 // connections returns the number of connections that the HTTP responder has accepted.
@@ -95,30 +76,22 @@ func (l *lab) connections() (n int, err error) {
 		return 0, err
 	}
 	defer func() { _ = resp.Body.Close() }()
-	body, err := io.ReadAll(resp.Body)
-	switch {
-	case err != nil:
-		return 0, err
-	case resp.StatusCode != http.StatusOK:
-		return 0, fmt.Errorf("get the number of connections: %s", resp.Status)
-	}
-	return strconv.Atoi(string(body))
+	_, err = fmt.Fscan(resp.Body, &n)
+	return n, err
 }
 
 // ownClientSuffix ends the name of an HTTP transport with which each client uses its own default HTTP
 // client instead of the shared one.
 const ownClientSuffix = "-default"
 
-// newEndpoint returns an endpoint for one connection. release ends it.
-func (l *lab) newEndpoint(transport, revision string) (e endpoint, release func()) {
-	e.revision = revision
+// newEndpoint returns an endpoint for one connection.
+func (l *lab) newEndpoint(transport, revision string) endpoint {
+	e := endpoint{revision: revision}
 	switch transport {
 	case "pipe":
-		var end func() error
-		e.reader, e.writer, end = rig.Pipe(func(r io.Reader, w io.Writer) error { return l.pipe[revision].serve(r, w, 4<<10) })
-		return e, func() { _ = end() } // an error means a closed pipe
+		e.reader, e.writer = rig.Pipe(func(r io.Reader, w io.Writer) error { return l.pipe[revision].serve(r, w, 4<<10) })
 	case "stdio":
-		e.command = []string{l.self, respondStdio, revision}
+		e.command = []string{os.Args[0], respondStdio, revision}
 	default:
 		path, ownClient := strings.CutSuffix(transport, ownClientSuffix)
 		e.url = l.address + "/" + path + "/" + revision
@@ -126,18 +99,5 @@ func (l *lab) newEndpoint(transport, revision string) (e endpoint, release func(
 			e.httpClient = sharedClient
 		}
 	}
-	return e, func() {}
-}
-
-// connection is a session and the function that releases its endpoint.
-type connection struct {
-	session
-	release func()
-}
-
-// close closes the session, and then ends its endpoint.
-func (c *connection) close() error {
-	err := c.session.close()
-	c.release()
-	return err
+	return e
 }

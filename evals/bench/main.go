@@ -65,16 +65,12 @@ func main() {
 }
 
 func bench(ctx context.Context, args []string, out io.Writer) (err error) {
-	c, err := startChild()
+	address, stop, err := startResponder()
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, c.close()) }()
-	l, err := newLab(c.address)
-	if err != nil {
-		return err
-	}
-	return comparison(l).Run(ctx, args, out)
+	defer func() { err = errors.Join(err, stop()) }()
+	return comparison(newLab(address)).Run(ctx, args, out)
 }
 
 // Figures beside the ones of a meter.
@@ -86,11 +82,13 @@ const (
 	copies       rig.Figure = "copies"     // copies of a result that are alive
 )
 
-func comparison(l *lab) *rig.Comparison {
-	c := &rig.Comparison{
-		Name:    "bench",
-		Base:    baseline,
-		Targets: targets,
+func comparison(l *lab) *rig.Comparison[cell, client] {
+	return &rig.Comparison[cell, client]{
+		Name:     "bench",
+		Subjects: clients,
+		Base:     baseline,
+		Cells:    cells(),
+		Targets:  targets,
 		Columns: []rig.Column{
 			{Figure: connections, Show: rig.Ratio},
 			{Figure: sessionBytes, Show: rig.Size},
@@ -101,11 +99,4 @@ func comparison(l *lab) *rig.Comparison {
 		Open:  l.open,
 		Judge: judgePeers,
 	}
-	for _, client := range clients {
-		c.Subjects = append(c.Subjects, client.name)
-	}
-	for _, at := range cells() {
-		c.Cells = append(c.Cells, at.String())
-	}
-	return c
 }

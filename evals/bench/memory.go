@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"runtime"
 	"runtime/metrics"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -24,7 +25,7 @@ import (
 // memoryInChild measures the memory of a client in a process of its own: leftovers of others, such as
 // pooled buffers and partly used spans of stacks, would hide or increase it.
 func (s *subject) memoryInChild(ctx context.Context) (got rig.Sample, err error) {
-	cmd := exec.CommandContext(ctx, s.lab.self, measureMemory, s.cell.String(), s.client.name, s.lab.address, strconv.Itoa(s.lab.sessions))
+	cmd := exec.CommandContext(ctx, os.Args[0], measureMemory, s.cell.String(), s.client.name, s.lab.address, strconv.Itoa(s.lab.sessions))
 	cmd.Env = append(os.Environ(), "GODEBUG=gcstoptheworld=1") // nothing changes during the measurement
 	out, err := cmd.Output()
 	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
@@ -38,17 +39,16 @@ func (s *subject) memoryInChild(ctx context.Context) (got rig.Sample, err error)
 }
 
 // memoryHere measures the memory of a client in this process and prints the sample.
-func memoryHere(cell, client, address, sessions string, out io.Writer) error {
-	l, err := newLab(address)
-	if err != nil {
-		return err
-	}
+func memoryHere(cellName, clientName, address, sessions string, out io.Writer) (err error) {
+	l, all := newLab(address), cells()
 	if l.sessions, err = strconv.Atoi(sessions); err != nil {
 		return err
 	}
-	s := l.subject(cell, client)
+	at := slices.IndexFunc(all, func(c cell) bool { return c.String() == cellName })
+	i := slices.IndexFunc(clients, func(c client) bool { return c.name == clientName })
+	s := &subject{lab: l, client: clients[i], cell: all[at]}
 	ctx := context.Background()
-	if s.connection, err = s.another(ctx); err != nil {
+	if s.session, err = s.another(ctx); err != nil {
 		return err
 	}
 	got, err := s.cell.memory(ctx, s)
@@ -102,10 +102,8 @@ func idleMemory(ctx context.Context, s *subject) (_ rig.Sample, err error) {
 	places, open := make([]endpoint, n), make([]session, 0, n) // both live until the end, and so do not count
 	defer runtime.KeepAlive(places)
 	for i := range places {
-		e, release := s.lab.newEndpoint(s.cell.transport, s.cell.revision)
-		defer release()
-		places[i] = e
-		if err := askOnce(e); err != nil {
+		places[i] = s.lab.newEndpoint(s.cell.transport, s.cell.revision)
+		if err := askOnce(places[i]); err != nil {
 			return nil, err
 		}
 	}

@@ -53,18 +53,14 @@ type framework struct {
 	name string
 	can  func(cell) bool // reports whether it takes part in a cell
 
-	// open returns an agent with the tool of the subject.
-	open func(context.Context, *subject) (loop, error)
+	// open makes an agent with the tool of the subject. It sets the subject's end if there is something to close.
+	open func(context.Context, *subject) (runner, error)
 }
 
-// loop is an agent that is ready to run.
-type loop struct {
-	run   func(context.Context) (string, error) // asks the question in a new session, and returns the answer
-	close func() error
-}
+func (f framework) String() string { return f.name }
 
-// nothing is the close of a loop that has nothing to close.
-func nothing() error { return nil }
+// runner asks an agent the question in a new session, and returns the answer.
+type runner func(context.Context) (string, error)
 
 // Names of frameworks.
 const (
@@ -76,9 +72,9 @@ const (
 )
 
 var frameworks = []framework{
-	{oursName, everywhere, func(ctx context.Context, s *subject) (loop, error) { return openOurs(ctx, s, s.history, nil) }},
-	{storedName, withoutHistory, func(ctx context.Context, s *subject) (loop, error) { return openOurs(ctx, s, 0, record.NewMemory()) }},
-	{freshName, func(c cell) bool { return c.history > 0 && c.turns > 0 }, func(ctx context.Context, s *subject) (loop, error) { return openOurs(ctx, s, 0, nil) }},
+	{oursName, everywhere, func(ctx context.Context, s *subject) (runner, error) { return openOurs(ctx, s, s.history, nil) }},
+	{storedName, withoutHistory, func(ctx context.Context, s *subject) (runner, error) { return openOurs(ctx, s, 0, record.NewMemory()) }},
+	{freshName, func(c cell) bool { return c.history > 0 && c.turns > 0 }, func(ctx context.Context, s *subject) (runner, error) { return openOurs(ctx, s, 0, nil) }},
 	{einoName, everywhere, openEino},
 	{langchaingoName, func(c cell) bool { return c.kind == native && c.history == 0 }, openLangchainGo},
 }

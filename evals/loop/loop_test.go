@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
-	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -15,11 +13,6 @@ import (
 	"github.com/mcpchain/mcpchain/evals/bench/rig"
 	"github.com/mcpchain/mcpchain/internal/check"
 )
-
-func TestMain(m *testing.M) {
-	slog.SetDefault(slog.New(slog.DiscardHandler)) // mcp-go logs the end of every pipe
-	os.Exit(m.Run())
-}
 
 // TestEveryCell makes two runs of every framework in every cell: each run calls the tool ten times
 // the calls of a turn, asks the model once more, and ends with the same answer.
@@ -45,7 +38,7 @@ func runTwice(t *testing.T, f framework, at cell) {
 	s := check.Value(newSubject(t.Context(), f, at))(t)
 	defer func() { check.NoError(t, s.close()) }()
 	for i := range 2 {
-		text, err := s.loop.run(t.Context())
+		text, err := s.run(t.Context())
 		check.Require(t, err == nil && text == answer, "got the answer %q, %v, want %q", text, err, answer)
 		got, want := s.ran.Load(), int64((i+1)*at.turns*at.calls)
 		check.Require(t, got == want, "got %d calls of the tool, want %d", got, want)
@@ -69,8 +62,8 @@ func TestRunsAreChecked(t *testing.T) {
 		"odd":  `got the answer "odd", want "done"`,
 		answer: "the tool ran 0 times in 3 runs, want 30",
 	} {
-		fake := loop{run: func(context.Context) (string, error) { return says, nil }, close: nothing}
-		f := framework{name: "fake", open: func(context.Context, *subject) (loop, error) { return fake, nil }}
+		fake := func(context.Context) (string, error) { return says, nil }
+		f := framework{name: "fake", open: func(context.Context, *subject) (runner, error) { return fake, nil }}
 		s := check.Value(newSubject(t.Context(), f, at))(t)
 		check.Equal(t, "", fmt.Sprint(s.measure(t.Context(), 3, &rig.Meter{})), want)
 	}
@@ -96,7 +89,7 @@ func (c *counted) Append(ctx context.Context, l record.Lease, head run.Head, rec
 func TestCommits(t *testing.T) {
 	commits := func(at cell) int64 {
 		store := &counted{Store: record.NewMemory()}
-		s, err := newSubject(t.Context(), framework{open: func(ctx context.Context, s *subject) (loop, error) { return openOurs(ctx, s, 0, store) }}, at)
+		s, err := newSubject(t.Context(), framework{open: func(ctx context.Context, s *subject) (runner, error) { return openOurs(ctx, s, 0, store) }}, at)
 		check.Must(t, err)
 		check.Must(t, errors.Join(s.measure(t.Context(), 1, &rig.Meter{}), s.close()))
 		return store.commits.Load()

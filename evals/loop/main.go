@@ -58,7 +58,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/mcpchain/mcpchain/evals/bench/rig"
 )
@@ -67,27 +66,19 @@ func main() {
 	rig.Main("loop", func(ctx context.Context, args []string, out io.Writer) error { return comparison().Run(ctx, args, out) })
 }
 
-func comparison() *rig.Comparison {
-	c := &rig.Comparison{
-		Name:    "loop",
-		Base:    oursName,
-		Targets: targets,
-		Open:    open,
+func comparison() *rig.Comparison[cell, framework] {
+	return &rig.Comparison[cell, framework]{
+		Name:     "loop",
+		Subjects: frameworks,
+		Base:     oursName,
+		Cells:    cells(),
+		Targets:  targets,
+		Open:     open,
 	}
-	for _, f := range frameworks {
-		c.Subjects = append(c.Subjects, f.name)
-	}
-	for _, at := range cells() {
-		c.Cells = append(c.Cells, at.String())
-	}
-	return c
 }
 
 // open prepares a framework for a cell.
-func open(ctx context.Context, cellName, frameworkName string) (*rig.Subject, error) {
-	f := frameworks[slices.IndexFunc(frameworks, func(f framework) bool { return f.name == frameworkName })]
-	all := cells()
-	at := all[slices.IndexFunc(all, func(c cell) bool { return c.String() == cellName })]
+func open(ctx context.Context, at cell, f framework) (*rig.Subject, error) {
 	if !f.can(at) {
 		return nil, nil
 	}
@@ -103,7 +94,7 @@ func (s *subject) measure(ctx context.Context, n int, m *rig.Meter) error {
 	before := s.ran.Load()
 	m.Start()
 	for range n {
-		text, err := s.loop.run(ctx)
+		text, err := s.run(ctx)
 		if err != nil {
 			return err
 		}

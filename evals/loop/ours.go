@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 
@@ -15,10 +14,10 @@ import (
 )
 
 // openOurs opens our agent for a cell, with a history of that many messages.
-func openOurs(ctx context.Context, s *subject, messages int, store record.Store) (loop, error) {
-	tool, end, err := newTool(ctx, s)
+func openOurs(ctx context.Context, s *subject, messages int, store record.Store) (runner, error) {
+	tool, err := newTool(ctx, s)
 	if err != nil {
-		return loop{}, err
+		return nil, err
 	}
 	a, err := agent.New(ourModel{newScript(s.turns, s.calls)}, &agent.Options{
 		Tools:   []adapter.Source{tool},
@@ -26,10 +25,10 @@ func openOurs(ctx context.Context, s *subject, messages int, store record.Store)
 		Limits:  run.Limits{Calls: -1, Parallel: s.calls},
 	})
 	if err != nil {
-		return loop{}, errors.Join(err, end())
+		return nil, err
 	}
 	input := append(ourHistory(messages), run.Text(run.RoleUser, question))
-	return loop{close: end, run: func(ctx context.Context) (string, error) {
+	return func(ctx context.Context) (string, error) {
 		result, err := a.Run(ctx, input)
 		if err != nil {
 			return "", err
@@ -41,14 +40,14 @@ func openOurs(ctx context.Context, s *subject, messages int, store record.Store)
 			return result.Output, nil
 		}
 		return result.Output, store.Delete(ctx, result.State.Key()) // otherwise the runs would pile up in memory
-	}}, nil
+	}, nil
 }
 
-// newTool returns the tool of the cell: a Go function, or the toolset of its server, which end closes.
-func newTool(ctx context.Context, s *subject) (_ adapter.Source, end func() error, err error) {
+// newTool returns the tool of the cell: a Go function, or the toolset of its server.
+func newTool(ctx context.Context, s *subject) (adapter.Source, error) {
 	if s.kind == native {
 		return adapter.Func(toolName, toolPurpose, func(context.Context, input) (string, error) { return s.tool(), nil },
-			&adapter.FuncOptions{ReadOnly: true}), nothing, nil
+			&adapter.FuncOptions{ReadOnly: true}), nil
 	}
 	tools, err := adapter.Open(ctx, []adapter.Server{{
 		Name:      "server",
@@ -56,9 +55,10 @@ func newTool(ctx context.Context, s *subject) (_ adapter.Source, end func() erro
 		Policy:    adapter.Policy{Trust: adapter.TrustHints},
 	}}, nil)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	return tools, tools.Close, nil
+	s.end = tools.Close
+	return tools, nil
 }
 
 type ourModel struct{ *script }

@@ -23,25 +23,19 @@ import (
 )
 
 // openEino opens a ChatModelAgent of Eino's ADK.
-func openEino(ctx context.Context, s *subject) (_ loop, err error) {
-	end := nothing
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, end())
-		}
-	}()
+func openEino(ctx context.Context, s *subject) (_ runner, err error) {
 	var tools []tool.BaseTool
 	if s.kind == native {
 		echo, err := utils.InferTool(toolName, toolPurpose, func(context.Context, input) (string, error) { return s.tool(), nil })
 		if err != nil {
-			return loop{}, err
+			return nil, err
 		}
 		tools = append(tools, echo)
 	} else {
 		client := mcpgo.NewClient(transport.NewIO(s.reader, s.writer, io.NopCloser(strings.NewReader(""))))
-		end = client.Close
+		s.end = client.Close
 		if tools, err = connectEino(ctx, client); err != nil {
-			return loop{}, err
+			return nil, err
 		}
 	}
 	a, err := adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{
@@ -51,11 +45,11 @@ func openEino(ctx context.Context, s *subject) (_ loop, err error) {
 		ToolsConfig: adk.ToolsConfig{ToolsNodeConfig: compose.ToolsNodeConfig{Tools: tools}},
 	})
 	if err != nil {
-		return loop{}, err
+		return nil, err
 	}
-	runner := adk.NewRunner(ctx, adk.RunnerConfig{Agent: a})
+	run := adk.NewRunner(ctx, adk.RunnerConfig{Agent: a}).Run
 	input := append(einoHistory(s.history), schema.UserMessage(question))
-	return loop{close: end, run: func(ctx context.Context) (string, error) { return lastText(runner.Run(ctx, input)) }}, nil
+	return func(ctx context.Context) (string, error) { return lastText(run(ctx, input)) }, nil
 }
 
 // connectEino returns the tools of the MCP server.
@@ -125,10 +119,10 @@ func (m einoModel) Stream(ctx context.Context, messages []*schema.Message, optio
 }
 
 // openLangchainGo opens langchaingo's executor with its agent for functions.
-func openLangchainGo(_ context.Context, s *subject) (loop, error) {
+func openLangchainGo(_ context.Context, s *subject) (runner, error) {
 	a := agents.NewOpenAIFunctionsAgent(lcModel{newScript(s.turns, s.calls)}, []tools.Tool{lcTool{s}})
 	executor := agents.NewExecutor(a, agents.WithMaxIterations(turns+1))
-	return loop{close: nothing, run: func(ctx context.Context) (string, error) { return chains.Run(ctx, executor, question) }}, nil
+	return func(ctx context.Context) (string, error) { return chains.Run(ctx, executor, question) }, nil
 }
 
 // lcTool is the tool in langchaingo's type: it gets the arguments as text.

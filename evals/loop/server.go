@@ -13,20 +13,20 @@ import (
 // subject is one framework in one cell, with the server of its tool. Its agent lives while the cell is measured.
 type subject struct {
 	cell
-	loop   loop
+	run    runner
+	end    func() error  // closes the agent's connection to the server; nil: it has none
 	ran    atomic.Int64  // calls of the tool
 	reader io.ReadCloser // the pipe to an MCP server; nil if the tool is native
 	writer io.WriteCloser
-	end    func() error // ends the server
 }
 
 func newSubject(ctx context.Context, f framework, c cell) (_ *subject, err error) {
-	s := &subject{cell: c, end: nothing}
+	s := &subject{cell: c}
 	if c.kind == static {
-		s.reader, s.writer, s.end = rig.Pipe(s.respond)
+		s.reader, s.writer = rig.Pipe(s.respond)
 	}
-	if s.loop, err = f.open(ctx, s); err != nil {
-		return nil, errors.Join(err, s.end())
+	if s.run, err = f.open(ctx, s); err != nil {
+		return nil, errors.Join(err, s.close())
 	}
 	return s, nil
 }
@@ -37,7 +37,12 @@ func (s *subject) tool() string {
 	return toolResult
 }
 
-func (s *subject) close() error { return errors.Join(s.loop.close(), s.end()) }
+func (s *subject) close() error {
+	if s.end == nil {
+		return nil
+	}
+	return s.end()
+}
 
 // replies holds the answers of the server by method, from the comma behind the id. It speaks 2025-11-25 only, so that
 // all clients speak the same revision.

@@ -63,7 +63,7 @@ func (c *Cell) Ratios(subject, by string) []float64 {
 }
 
 // printCell prints the figures of all subjects in one cell.
-func (c *Comparison) printCell(out io.Writer, cell *Cell) {
+func (c *Comparison[C, S]) printCell(out io.Writer, cell *Cell) {
 	columns := slices.DeleteFunc(slices.Concat(costColumns, c.Columns), func(col Column) bool {
 		return !slices.ContainsFunc(cell.names, func(name string) bool { return len(cell.Of(name, col.Figure)) > 0 })
 	})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"time"
 )
 
@@ -25,19 +26,22 @@ type Subject struct {
 const cellTimeout = 5 * time.Minute
 
 // Measure compares the subjects in one cell.
-func (c *Comparison) Measure(ctx context.Context, s *Settings, name string) (_ *Cell, err error) {
+func (c *Comparison[C, S]) Measure(ctx context.Context, s *Settings, at C) (_ *Cell, err error) {
 	ctx, cancel := context.WithTimeout(ctx, cellTimeout)
 	defer cancel()
-	cell := NewCell(name)
+	cell := NewCell(at.String())
 	var timed []*entrant
 	defer func() {
 		for _, e := range timed {
 			err = errors.Join(err, e.nameError(e.Close()))
 		}
 	}()
-	for _, subject := range s.Subjects {
-		e := &entrant{cell: name, name: subject}
-		if e.Subject, err = c.Open(ctx, name, subject); err != nil {
+	for _, subject := range c.Subjects {
+		e := &entrant{cell: cell.Name, name: subject.String()}
+		if s.subjects != nil && !slices.Contains(s.subjects, e.name) {
+			continue
+		}
+		if e.Subject, err = c.Open(ctx, at, subject); err != nil {
 			return nil, e.nameError(err)
 		}
 		switch {
@@ -47,7 +51,7 @@ func (c *Comparison) Measure(ctx context.Context, s *Settings, name string) (_ *
 			if err != nil {
 				return nil, e.nameError(err)
 			}
-			cell.Add(subject, sample)
+			cell.Add(e.name, sample)
 		default:
 			timed = append(timed, e)
 			if err := e.calibrate(ctx, s.Length); err != nil {

@@ -17,17 +17,17 @@ import (
 	"time"
 )
 
-// Comparison is a program that measures subjects in cells and judges the figures by targets.
-type Comparison struct {
-	Name     string   // name of the command
-	Subjects []string // what is compared
-	Base     string   // the subject that the CPU time of the others is divided by
-	Cells    []string
+// Comparison is a program that measures subjects in cells and judges the figures by targets. C is a cell, and S a subject.
+type Comparison[C, S fmt.Stringer] struct {
+	Name     string // name of the command
+	Subjects []S    // what is compared
+	Base     string // the subject that the CPU time of the others is divided by
+	Cells    []C
 	Columns  []Column // columns beside the CPU time, the wall time and the allocations
 	Targets  []Target
 
 	// Open prepares a subject for a cell. It returns nil if the subject has no part in the cell.
-	Open func(ctx context.Context, cell, subject string) (*Subject, error)
+	Open func(ctx context.Context, cell C, subject S) (*Subject, error)
 
 	// Judge adds verdicts that no Target has. It may be nil.
 	Judge func(cells []*Cell, v *Verdicts)
@@ -35,12 +35,12 @@ type Comparison struct {
 
 // Settings are the flags of a comparison.
 type Settings struct {
-	Samples  int           // samples of each subject in each cell
-	Length   time.Duration // length of a sample; 0: each has one operation
-	Cells    *regexp.Regexp
-	Subjects []string
+	Samples int           // samples of each subject in each cell
+	Length  time.Duration // length of a sample; 0: each has one operation
 
-	maxSamples int // of each subject in each cell, while the verdict would be chance
+	cells      *regexp.Regexp
+	subjects   []string // nil: all
+	maxSamples int      // of each subject in each cell, while the verdict would be chance
 	check      bool
 }
 
@@ -66,19 +66,29 @@ func Main(name string, program func(ctx context.Context, args []string, out io.W
 
 // Run measures the cells that the arguments choose and prints each one at its end, then the
 // verdicts. With -check a missed target is an error.
-func (c *Comparison) Run(ctx context.Context, args []string, out io.Writer) error {
+func (c *Comparison[C, S]) Run(ctx context.Context, args []string, out io.Writer) error {
 	s, err := c.parse(args)
 	if err != nil {
 		return err
 	}
 	for _, t := range c.Targets {
-		if !slices.ContainsFunc(c.Cells, t.Cells.MatchString) {
+		if !slices.ContainsFunc(names(c.Cells), t.Cells.MatchString) {
 			return fmt.Errorf("no cell matches the target %s (%s)", t.Cells, t.What)
 		}
 	}
-	cells, err := c.measureAll(ctx, s, out)
-	if err != nil {
-		return err
+	heap := make([]byte, ballast)
+	defer runtime.KeepAlive(heap)
+	var cells []*Cell
+	for _, at := range c.Cells {
+		if !s.cells.MatchString(at.String()) {
+			continue
+		}
+		cell, err := c.Measure(ctx, s, at)
+		if err != nil {
+			return err
+		}
+		c.printCell(out, cell)
+		cells = append(cells, cell)
 	}
 	fmt.Fprintln(out, "targets")
 	v := NewVerdicts(out)
@@ -95,9 +105,9 @@ func (c *Comparison) Run(ctx context.Context, args []string, out io.Writer) erro
 }
 
 // parse reads the flags. -samples and -time after -quick change its values.
-func (c *Comparison) parse(args []string) (*Settings, error) {
-	s := &Settings{Cells: regexp.MustCompile(""), Subjects: c.Subjects}
-	times := maxFactor
+func (c *Comparison[C, S]) parse(args []string) (*Settings, error) {
+	s := &Settings{cells: regexp.MustCompile("")}
+	times, subjects := maxFactor, names(c.Subjects)
 	flags := flag.NewFlagSet(c.Name, flag.ContinueOnError)
 	flags.BoolFunc("quick", "3 samples of 20ms, and no more where a verdict would be chance: a first look", func(string) error {
 		s.Samples, s.Length, times = 3, 20*time.Millisecond, 1
@@ -107,13 +117,13 @@ func (c *Comparison) parse(args []string) (*Settings, error) {
 	flags.DurationVar(&s.Length, "time", 50*time.Millisecond, "length of a sample, which has at least one operation")
 	flags.BoolVar(&s.check, "check", false, "fail if a target is missed")
 	flags.Func("run", "measure the cells whose names match this `regexp`", func(v string) (err error) {
-		s.Cells, err = regexp.Compile(v)
+		s.cells, err = regexp.Compile(v)
 		return err
 	})
-	flags.Func("only", "compare these `subjects`, separated by commas: "+strings.Join(c.Subjects, ","), func(v string) error {
-		s.Subjects = strings.Split(v, ",")
-		for _, name := range s.Subjects {
-			if !slices.Contains(c.Subjects, name) {
+	flags.Func("only", "compare these `subjects`, separated by commas: "+strings.Join(subjects, ","), func(v string) error {
+		s.subjects = strings.Split(v, ",")
+		for _, name := range s.subjects {
+			if !slices.Contains(subjects, name) {
 				return fmt.Errorf("unknown subject %q", name)
 			}
 		}
@@ -129,20 +139,9 @@ func (c *Comparison) parse(args []string) (*Settings, error) {
 	return s, nil
 }
 
-// measureAll measures the chosen cells, with the ballast.
-func (c *Comparison) measureAll(ctx context.Context, s *Settings, out io.Writer) (cells []*Cell, err error) {
-	heap := make([]byte, ballast)
-	defer runtime.KeepAlive(heap)
-	for _, name := range c.Cells {
-		if !s.Cells.MatchString(name) {
-			continue
-		}
-		cell, err := c.Measure(ctx, s, name)
-		if err != nil {
-			return nil, err
-		}
-		c.printCell(out, cell)
-		cells = append(cells, cell)
+func names[T fmt.Stringer](all []T) (names []string) {
+	for _, one := range all {
+		names = append(names, one.String())
 	}
-	return cells, nil
+	return names
 }

@@ -2,7 +2,6 @@ package rig
 
 import (
 	"bufio"
-	"errors"
 	"io"
 )
 
@@ -50,18 +49,15 @@ func Serve(r io.Reader, w io.Writer, size int, answer func(line []byte) (id, res
 	}
 }
 
-// Pipe runs a server at a pipe and returns the client's end. end ends the server, after the client has closed its end or
-// instead of it, and returns the server's error.
-func Pipe(serve func(io.Reader, io.Writer) error) (r io.ReadCloser, w io.WriteCloser, end func() error) {
+// Pipe runs a server at a pipe and returns the client's end. The server ends when the client has closed its writer; the
+// reader then ends with the server's error.
+func Pipe(serve func(io.Reader, io.Writer) error) (io.ReadCloser, io.WriteCloser) {
 	requests, toServer := io.Pipe()
 	fromServer, answers := io.Pipe()
-	ended := make(chan error, 1)
-	go func() { ended <- serve(requests, answers) }()
-	return fromServer, toServer, func() error {
-		err := errors.Join(fromServer.Close(), toServer.Close(), requests.Close(), <-ended)
-		if errors.Is(err, io.ErrClosedPipe) {
-			return nil // the client was first
-		}
-		return err
-	}
+	go func() {
+		err := serve(requests, answers)
+		_ = requests.CloseWithError(err) // neither returns an error
+		_ = answers.CloseWithError(err)
+	}()
+	return fromServer, toServer
 }
