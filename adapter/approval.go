@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -87,9 +88,7 @@ type approvals struct {
 
 func newApprovals(o *Options) *approvals {
 	store := o.Decisions
-	if store == nil {
-		store = approval.NewMemory()
-	}
+	store = cmp.Or(store, approval.NewMemory())
 	return &approvals{asking: turns{users: map[string]*turn{}}, store: store, user: o.User, log: o.Logger}
 }
 

@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 
@@ -93,10 +94,7 @@ func withRequestOrigin(ctx context.Context, server string) context.Context {
 // the [caller.Caller] of the tool call. Servers may elicit during calls that have a caller, even without an Elicitation handler.
 // question is called when a question begins, and its result when the question ends.
 func withQuestions(opts *mcpclient.Options, server string, question func(context.Context) func(error)) *mcpclient.Options {
-	var out mcpclient.Options
-	if opts != nil {
-		out = *opts
-	}
+	out := *cmp.Or(opts, new(mcpclient.Options))
 	if next := out.Sampling; next != nil {
 		sample := func(ctx context.Context, params *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 			if c := callerOf(ctx); c.CreateMessage != nil {
@@ -121,7 +119,8 @@ func withQuestions(opts *mcpclient.Options, server string, question func(context
 	return &out
 }
 
-// asQuestion returns answer as the answer to a question of a server, see withQuestions.
+// asQuestion returns a function that calls answer with the origin of a server's question in its context, and tells question
+// of the beginning and the end, see withQuestions.
 func asQuestion[P, R any](
 	server string, question func(context.Context) func(error), answer func(context.Context, P) (R, error),
 ) func(context.Context, P) (R, error) {

@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"cmp"
 	"encoding"
 	"encoding/json"
 	"reflect"
@@ -33,9 +34,7 @@ func newFlat(t reflect.Type) flat {
 			continue
 		}
 		name, options, _ := strings.Cut(tag, ",")
-		if name == "" {
-			name = s.Name
-		}
+		name = cmp.Or(name, s.Name)
 		_, double := f[name]
 		if double || s.Anonymous || strings.Contains(options, "string") || !isPlainName(name) || !isScalar(s.Type) {
 			return nil

@@ -152,10 +152,7 @@ func NewFuncTool(
 	if def == nil || def.Name == "" {
 		return nil, errors.New("function has no name")
 	}
-	var o FuncOptions
-	if opts != nil {
-		o = *opts
-	}
+	o := *cmp.Or(opts, new(FuncOptions))
 	common := o.Options.withDefaults()
 	c := &calls{
 		approvals: newApprovals(common), intercept: common.Intercept,

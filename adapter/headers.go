@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 )
@@ -17,9 +18,7 @@ import (
 // with, as an [Interceptor] left them. Requests that belong to no call, such as a server's
 // standalone stream, have the values of the context that opened the connection.
 func ContextHeaders(base http.RoundTripper, headers func(context.Context) http.Header) http.RoundTripper {
-	if base == nil {
-		base = http.DefaultTransport
-	}
+	base = cmp.Or(base, http.DefaultTransport)
 	return &contextHeaders{base, headers}
 }
 

@@ -76,9 +76,7 @@ func (s *pendingCall) withContext(ctx context.Context) context.Context {
 	if s.key == "" && s.tool.honoursKey() {
 		s.key = rand.Text()
 	}
-	if s.view == "" {
-		s.view = currentView(ctx)
-	}
+	s.view = cmp.Or(s.view, currentView(ctx))
 	s.context = callContext{ctx, s}
 	return &s.context
 }

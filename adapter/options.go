@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"slices"
@@ -77,10 +78,7 @@ type Options struct {
 }
 
 func (o *Options) withDefaults() *Options {
-	var out Options
-	if o != nil {
-		out = *o
-	}
+	out := *cmp.Or(o, new(Options))
 	out.Policy = out.Policy.inherit(defaultPolicy)
 	if out.maxMedia <= 0 {
 		out.maxMedia = 8 << 20
@@ -88,12 +86,8 @@ func (o *Options) withDefaults() *Options {
 	if out.maxTools <= 0 {
 		out.maxTools = 1000
 	}
-	if out.retryWait == 0 {
-		out.retryWait = time.Minute
-	}
-	if out.Logger == nil {
-		out.Logger = slog.New(slog.DiscardHandler)
-	}
+	out.retryWait = cmp.Or(out.retryWait, time.Minute)
+	out.Logger = cmp.Or(out.Logger, slog.New(slog.DiscardHandler))
 	out.Intercept = slices.Clone(out.Intercept)
 	return &out
 }

@@ -146,9 +146,7 @@ func serverOrigin(s *Server) string {
 	case interface{ Identity() string }:
 		identity = t.Identity()
 	}
-	if identity == "" {
-		identity = fmt.Sprintf("%T", s.Transport)
-	}
+	identity = cmp.Or(identity, fmt.Sprintf("%T", s.Transport))
 	sum := sha256.Sum256([]byte(identity))
 	return hex.EncodeToString(sum[:])
 }

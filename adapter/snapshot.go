@@ -28,7 +28,7 @@ func newSnapshot(o *Options, servers []*serverState, all, hidden []*Tool) *snaps
 	return s
 }
 
-// has reports whether the snapshot is one of these.
+// has reports whether these are the servers and tools of the snapshot.
 func (s *snapshot) has(servers []*serverState, all, hidden []*Tool) bool {
 	return slices.Equal(s.servers, servers) && slices.Equal(s.tools, all) && slices.Equal(s.hidden, hidden)
 }

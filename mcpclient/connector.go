@@ -2,6 +2,7 @@ package mcpclient
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -113,9 +114,7 @@ func (c *connector) reopen(ctx context.Context) (err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, restartTimeout, fmt.Errorf("not ready within %v", restartTimeout))
 	defer cancel()
 	defer func() {
-		if err == nil {
-			err = ctx.Err() // Close may not have seen the new connection
-		}
+		err = cmp.Or(err, ctx.Err()) // Close may not have seen the new connection
 		if err != nil {
 			l := c.link.Load()
 			if ctx.Err() != nil {

@@ -1,6 +1,7 @@
 package mcpclient
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -55,9 +56,8 @@ func (a *answerer) decodeElicitation(raw json.RawMessage) (*mcp.ElicitParams, er
 	if err := json.Unmarshal(raw, params); err != nil {
 		return nil, newRefusal(mcp.CodeInvalidParams, "elicitation: %v", err)
 	}
-	if params.Mode == "" {
-		params.Mode = mcp.ElicitForm // 2025-11-25 elicitation: "Clients MUST treat requests without a mode field as form mode"
-	}
+	// 2025-11-25 elicitation: "Clients MUST treat requests without a mode field as form mode"
+	params.Mode = cmp.Or(params.Mode, mcp.ElicitForm)
 	switch {
 	case params.Mode == mcp.ElicitForm && offered.Form:
 		if _, err := forms.Fields(params); err != nil {

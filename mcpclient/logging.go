@@ -1,6 +1,7 @@
 package mcpclient
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,9 +53,7 @@ func (l *logLevels) trySet(ctx context.Context, p pipeline, level mcp.LogLevel) 
 		return nil
 	}
 	sent := level
-	if sent == "" {
-		sent = "emergency"
-	}
+	sent = cmp.Or(sent, "emergency")
 	if level != "" || l.wasSent.Load() {
 		params := []byte(`{"level":"` + string(sent) + `"}`)
 		err := p.do(ctx, &request{method: method, params: params}, nil, nil)

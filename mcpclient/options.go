@@ -110,19 +110,14 @@ type Protocol struct {
 }
 
 func (o *Options) withDefaults() Options {
-	var out Options
-	if o != nil {
-		out = *o
-	}
+	out := *cmp.Or(o, new(Options))
 	if out.ClientInfo.Name == "" {
 		out.ClientInfo = mcp.Implementation{Name: "mcpchain", Version: version.Module()}
 	}
 	out.Handlers = maps.Clone(out.Handlers)
 	out.Limits = out.Limits.withDefaults()
 	out.Timeouts = out.Timeouts.withDefaults()
-	if out.Logger == nil {
-		out.Logger = slog.New(slog.DiscardHandler)
-	}
+	out.Logger = cmp.Or(out.Logger, slog.New(slog.DiscardHandler))
 	return out
 }
 

@@ -1,6 +1,7 @@
 package mcpclient
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -108,9 +109,7 @@ func (w *taskWait) fetch(ctx context.Context) (json.RawMessage, error) {
 
 func (w *taskWait) pause(ctx context.Context, state mcp.TaskState) error {
 	wait := state.PollInterval
-	if wait == 0 {
-		wait = defaultPoll
-	}
+	wait = cmp.Or(wait, defaultPoll)
 	return w.life.Sleep(ctx, min(max(wait, shortestPoll), longestPoll))
 }
 

@@ -140,9 +140,7 @@ func (m *Model) withCost(u usage) usage {
 // spending returns the usage of a completion: the host's count, or an estimate if count is nil or incomplete. size is
 // the length of the reply in bytes. Package chat has removed counts that cannot be true.
 func (r *run) spending(count *chat.Usage, size int) usage {
-	if count == nil {
-		count = &chat.Usage{}
-	}
+	count = cmp.Or(count, &chat.Usage{})
 	input := count.Prompt > 0
 	output := count.Completion > 0 || input && size == 0
 	u := usage{Estimated: !input || !output}

@@ -1,6 +1,7 @@
 package sampling
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -140,9 +141,7 @@ func resultText(r *mcp.ToolResultContent) (string, []chat.Part) {
 		texts = append(texts, string(r.StructuredContent))
 	}
 	text := strings.Join(texts, "\n")
-	if text == "" {
-		text = "(no output)"
-	}
+	text = cmp.Or(text, "(no output)")
 	if r.IsError {
 		text = "Error: " + text
 	}

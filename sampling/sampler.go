@@ -34,10 +34,7 @@ type Sampler struct {
 // New returns a sampler for a model, which must be in Options.Models if that is set. It does no
 // I/O. It returns an error for a model without a name or an invalid option.
 func New(cfg openai.ClientConfig, model string, opts *Options) (*Sampler, error) {
-	var o Options
-	if opts != nil {
-		o = *opts
-	}
+	o := *cmp.Or(opts, new(Options))
 	if err := o.check(model); err != nil {
 		return nil, fmt.Errorf("new sampler: %w", err)
 	}
@@ -53,9 +50,7 @@ func New(cfg openai.ClientConfig, model string, opts *Options) (*Sampler, error)
 			return nil, fmt.Errorf("new sampler: Options.Metadata: %w", err)
 		}
 	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	o.Limits = o.Limits.withDefaults()
 	o.Models, o.Servers, o.Metadata = slices.Clone(o.Models), maps.Clone(o.Servers), slices.Clone(o.Metadata)
 	return &Sampler{

@@ -1,6 +1,7 @@
 package backoff
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -30,9 +31,7 @@ func Loop(ctx context.Context, p Policy, try func() error, onFailure func(*Failu
 			return err
 		}
 		count = f.Count
-		if f.Wait == 0 {
-			f.Wait = p.Delay(count)
-		}
+		f.Wait = cmp.Or(f.Wait, p.Delay(count))
 		if f.Wait < 0 {
 			continue
 		}

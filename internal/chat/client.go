@@ -62,10 +62,7 @@ type Client struct {
 
 // New returns a client, or an error for a configuration or options that make no sense. It does no I/O.
 func New(cfg openai.ClientConfig, opts *Options) (*Client, error) {
-	var o Options
-	if opts != nil {
-		o = *opts
-	}
+	o := *cmp.Or(opts, new(Options))
 	detected, err := detect(&cfg)
 	if err != nil {
 		return nil, err

@@ -205,9 +205,7 @@ func (x *exchange) hostError(status int, body []byte) *Error {
 	if b.status != 0 && status < 400 {
 		status = b.status
 	}
-	if b.message == "" {
-		b.message = strings.ToLower(http.StatusText(status))
-	}
+	b.message = cmp.Or(b.message, strings.ToLower(http.StatusText(status)))
 	redact := newRedactor(x.request)
 	e := &Error{Host: x.request.URL.Host, Status: status, Code: redact.clean(b.code), Message: redact.clean(b.message)}
 	u := x.request.URL

@@ -3,6 +3,7 @@ package chat
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -201,9 +202,7 @@ func (x *exchange) readStream(answer Answer) error {
 	events := sse.NewReader(side, int(x.maxReply))
 	for !x.replyComplete {
 		event, err := events.Next()
-		if err == nil {
-			err = x.ctx.Err()
-		}
+		err = cmp.Or(err, x.ctx.Err())
 		data := bytes.TrimSpace(event.Data)
 		if err != nil || string(data) == "[DONE]" {
 			return x.endStream(answer, err, side.lines)

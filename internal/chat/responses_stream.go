@@ -83,7 +83,7 @@ func (s *responsesAnswer) End() error {
 	return s.draft.complete(a)
 }
 
-// finish returns the answer. Its items are those in the last event, or else those that were done.
+// finish returns the answer. Its items are those in the last event; if that has none, those whose own events have come.
 func (s *responsesAnswer) finish() (*answer, error) {
 	if s.text.stopped {
 		a := &answer{Reply: Reply{Text: s.text.sent.String(), Stopped: true}, cutOff: s.text.cutOff}

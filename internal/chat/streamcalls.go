@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 )
@@ -35,9 +36,7 @@ func (s *streamedCalls) add(delta *toolCallWire) error {
 			s.byIndex[*delta.index] = call
 		}
 	}
-	if call.id == "" {
-		call.id = delta.id
-	}
+	call.id = cmp.Or(call.id, delta.id)
 	if err := s.addName(call, delta.name); err != nil {
 		return err
 	}

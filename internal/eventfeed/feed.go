@@ -44,10 +44,7 @@ const maxReplays = 16
 
 // withDefaults returns a completed copy. Negative bounds become the largest ones.
 func (o *Options) withDefaults() Options {
-	var out Options
-	if o != nil {
-		out = *o
-	}
+	out := *cmp.Or(o, new(Options))
 	out.RunBytes, out.TotalBytes = cmp.Or(out.RunBytes, 256<<10), cmp.Or(out.TotalBytes, 64<<20)
 	out.Readers = cmp.Or(out.Readers, 4096)
 	for _, bound := range []*int{&out.RunBytes, &out.TotalBytes, &out.Readers} {

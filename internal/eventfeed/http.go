@@ -1,6 +1,7 @@
 package eventfeed
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,9 +17,7 @@ import (
 // that the header Last-Event-ID or else the URL parameter "after" names.
 func (f *Feed) Serve(w http.ResponseWriter, r *http.Request, key run.Key) {
 	last := r.Header.Get("Last-Event-ID")
-	if last == "" {
-		last = r.URL.Query().Get("after")
-	}
+	last = cmp.Or(last, r.URL.Query().Get("after"))
 	after, err := agent.ParsePosition(last)
 	if err != nil {
 		f.opts.HandleError(w, r, fmt.Errorf("%w: %w", agent.ErrPosition, err))

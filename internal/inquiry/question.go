@@ -3,6 +3,7 @@
 package inquiry
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/url"
 	"strings"
@@ -18,9 +19,7 @@ func Elicitation(r *mcp.InputRequest) (params *mcp.ElicitParams, ok bool) {
 	if r.Method != "elicitation/create" || json.Unmarshal(r.Params, params) != nil {
 		return nil, false
 	}
-	if params.Mode == "" {
-		params.Mode = mcp.ElicitForm
-	}
+	params.Mode = cmp.Or(params.Mode, mcp.ElicitForm)
 	return params, params.Mode != mcp.ElicitURL || Visitable(params.URL)
 }
 

@@ -122,9 +122,7 @@ func (t *Calls) remove(id int64) (*Call, bool) {
 // Close fails all waiting calls, and every later Start, with err. After the first Close another one changes nothing.
 func (t *Calls) Close(err error) {
 	t.mu.Lock()
-	if t.err == nil {
-		t.err = err
-	}
+	t.err = cmp.Or(t.err, err)
 	pending := t.waiting
 	t.waiting = nil
 	t.mu.Unlock()

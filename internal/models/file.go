@@ -91,9 +91,7 @@ func (m *Model) useEndpointOfClaude(getenv func(string) string) {
 
 // lookup is Find without the endpoint of Claude, for callers that may change the API.
 func (f *File) lookup(name string, getenv func(string) string) (model Model, found bool, err error) {
-	if name == "" {
-		name = f.Default
-	}
+	name = cmp.Or(name, f.Default)
 	model, found = f.Models[name]
 	model.Key = variable.ReplaceAllStringFunc(model.Key, func(text string) string {
 		key := variable.FindStringSubmatch(text)[1]

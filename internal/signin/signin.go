@@ -2,6 +2,7 @@
 package signin
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/url"
@@ -52,9 +53,7 @@ func Authorize(s *config.Server, o *Options) (*oauth.Transport, error) {
 // options returns the options of the OAuth client for a server.
 func options(s *config.Server, o *Options) *oauth.Options {
 	file := s.OAuth
-	if file == nil {
-		file = &config.OAuth{}
-	}
+	file = cmp.Or(file, &config.OAuth{})
 	code := &oauth.AuthorizationCode{Receiver: o.Receiver}
 	if file.ClientID == "" {
 		code.RegisterAs = o.Client

@@ -1,6 +1,7 @@
 package toolschema
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -44,9 +45,7 @@ func (s *Schema) Arguments(input string, wrapped bool) (json.RawMessage, error) 
 		if err == nil {
 			return jsonrpc.Marshal(args)
 		}
-		if first == nil {
-			first = err
-		}
+		first = cmp.Or(first, err)
 	}
 	return nil, first
 }

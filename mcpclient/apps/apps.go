@@ -24,6 +24,7 @@
 package apps
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -54,10 +55,7 @@ const mimeType = "text/html;profile=mcp-app"
 // addition to what opts declares. Without it servers may leave out tools that have views. opts may be nil, and is not
 // modified. It is an error if Options.Protocol.Capabilities, or its extensions, are not an object.
 func Declare(opts *mcpclient.Options) (*mcpclient.Options, error) {
-	var out mcpclient.Options
-	if opts != nil {
-		out = *opts
-	}
+	out := *cmp.Or(opts, new(mcpclient.Options))
 	types := json.RawMessage(`["` + mimeType + `"]`)
 	capabilities, err := withMember(out.Protocol.Capabilities, types, "extensions", extension, "mimeTypes")
 	if err != nil {

@@ -1,6 +1,7 @@
 package oauth
 
 import (
+	"cmp"
 	"context"
 	"crypto"
 	"errors"
@@ -64,18 +65,11 @@ const (
 )
 
 func (o *Options) withDefaults() *Options {
-	var out Options
-	if o != nil {
-		out = *o
-	}
+	out := *cmp.Or(o, new(Options))
 	out.Scopes = cleanScopes(out.Scopes)
 	out.AllowPrivate = slices.Clone(out.AllowPrivate)
-	if out.Store == nil {
-		out.Store = NewMemoryStore()
-	}
-	if out.Logger == nil {
-		out.Logger = slog.New(slog.DiscardHandler)
-	}
+	out.Store = cmp.Or(out.Store, NewMemoryStore())
+	out.Logger = cmp.Or(out.Logger, slog.New(slog.DiscardHandler))
 	return &out
 }
 

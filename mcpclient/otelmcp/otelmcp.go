@@ -36,6 +36,7 @@
 package otelmcp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -85,19 +86,10 @@ type telemetry struct {
 // to the call during which the server asked. Without a span in _meta, the call is the parent. Both may
 // be unknown.
 func New(opts *Options) (sent, served mcpclient.Middleware, err error) {
-	var o Options
-	if opts != nil {
-		o = *opts
-	}
-	if o.TracerProvider == nil {
-		o.TracerProvider = otel.GetTracerProvider()
-	}
-	if o.MeterProvider == nil {
-		o.MeterProvider = otel.GetMeterProvider()
-	}
-	if o.Propagator == nil {
-		o.Propagator = otel.GetTextMapPropagator()
-	}
+	o := *cmp.Or(opts, new(Options))
+	o.TracerProvider = cmp.Or(o.TracerProvider, otel.GetTracerProvider())
+	o.MeterProvider = cmp.Or(o.MeterProvider, otel.GetMeterProvider())
+	o.Propagator = cmp.Or(o.Propagator, otel.GetTextMapPropagator())
 	meter := o.MeterProvider.Meter(scope)
 	var errs []error
 	seconds := func(name, description string) metric.Float64Histogram {

@@ -15,6 +15,7 @@
 package rewrite
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -41,9 +42,7 @@ type Result struct {
 // If the provider refuses a keyword at the root, such as anyOf, the root becomes the schema of one
 // property, which [WrapperName] names.
 func For(target profile.Profile, root map[string]any, room *Room) Result {
-	if room == nil {
-		room = &Room{}
-	}
+	room = cmp.Or(room, &Room{})
 	r := &report{full: min(maxChanges, max(maxListed-room.changes, 0))}
 	result := Result{Changed: true}
 	switch target {

@@ -122,7 +122,8 @@ func LostReferences(root any) (all []map[string]any) {
 	return all
 }
 
-// Leads reports whether the pointer of a reference leads to a value in the document. Other references count as such.
+// Leads reports whether the pointer of a reference leads to a value in the document. It returns true for a reference that
+// has no pointer.
 func Leads(root any, ref string) bool {
 	place, ok := Fragment(ref)
 	if !ok || place == "" || place[0] != '/' {

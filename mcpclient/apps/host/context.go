@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 
@@ -37,9 +38,7 @@ type Dimensions struct {
 
 // encode returns the context by member, and sets DisplayMode if it is empty.
 func (c *HostContext) encode() (map[string]json.RawMessage, error) {
-	if c.DisplayMode == "" {
-		c.DisplayMode = "inline"
-	}
+	c.DisplayMode = cmp.Or(c.DisplayMode, "inline")
 	raw, err := jsonrpc.Marshal(c)
 	if err != nil {
 		return nil, fmt.Errorf("encode the context of the host: %w", err)

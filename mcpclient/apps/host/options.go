@@ -111,18 +111,13 @@ func (l Limits) check() error {
 }
 
 func (o *Options) withDefaults() *Options {
-	out := &Options{}
-	if o != nil {
-		*out = *o
-	}
+	out := *cmp.Or(o, new(Options))
 	if out.Host.Name == "" {
 		out.Host = mcp.Implementation{Name: "mcpchain", Version: version.Module()}
 	}
-	if out.Logger == nil {
-		out.Logger = slog.New(slog.DiscardHandler)
-	}
+	out.Logger = cmp.Or(out.Logger, slog.New(slog.DiscardHandler))
 	out.Limits = out.Limits.withDefaults()
-	return out
+	return &out
 }
 
 // capabilities returns the capabilities to declare: what every host has, and what needs a function that is set.

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/rand"
 	_ "embed"
 	"encoding/json"
@@ -54,9 +55,7 @@ const minKey = 16
 
 // New returns a sandbox. The error names the invalid option.
 func New(opts *Options) (*Sandbox, error) {
-	if opts == nil {
-		opts = new(Options)
-	}
+	opts = cmp.Or(opts, new(Options))
 	own, err := parseOrigin(opts.Origin)
 	if err != nil {
 		return nil, fmt.Errorf("sandbox: Options.Origin: %w", err)

@@ -118,9 +118,7 @@ func (s *stream) Err() error {
 // fail records err unless there is an earlier one, which it returns then.
 func (s *stream) fail(err error) error {
 	s.mu.Lock()
-	if s.err == nil {
-		s.err = err
-	}
+	s.err = cmp.Or(s.err, err)
 	err = s.err
 	s.mu.Unlock()
 	s.out.refuse(err)

@@ -10,7 +10,7 @@ import (
 )
 
 // exchange is one HTTP request with its response, and their context. The context has the values of the caller's. It ends with
-// that and with the connection, unless the end of the response is being drained.
+// the caller's and with the connection, unless the end of the response is being drained.
 type exchange struct {
 	context.Context
 	cancel context.CancelFunc
@@ -18,7 +18,7 @@ type exchange struct {
 	all    *exchanges
 
 	awaitsAnswer bool        // the request awaits an answer
-	handshake    bool        // the request is of a handshake, and nothing else is under way
+	handshake    bool        // the request belongs to a handshake: nothing else is under way
 	drain        *time.Timer // ends the drain; nil before one
 }
 
