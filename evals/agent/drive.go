@@ -3,6 +3,7 @@ package agenteval
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -26,18 +27,12 @@ const runID = "trial"
 func (p *player) drive(ctx context.Context) (err error) {
 	tools, err := p.openTools(ctx)
 	if err != nil {
-		return err
+		return harnessError(err)
 	}
-	if tools != nil {
-		defer func() {
-			if closeErr := tools.Close(); closeErr != nil {
-				err = errors.Join(err, &harnessError{closeErr})
-			}
-		}()
-	}
+	defer func() { err = errors.Join(err, harnessError(tools.Close())) }()
 	a, err := p.newAgent(tools)
 	if err != nil {
-		return &harnessError{err}
+		return harnessError(err)
 	}
 	for _, input := range append([]string{p.task.Prompt}, p.task.Turns...) {
 		result, err := a.Run(ctx, agent.Text(input), agent.WithRun(runID))
@@ -48,28 +43,25 @@ func (p *player) drive(ctx context.Context) (err error) {
 	return nil
 }
 
-// newAgent returns the task's agent. tools may be nil.
+// newAgent returns the task's agent.
 func (p *player) newAgent(tools *adapter.Toolset) (*agent.Agent, error) {
 	m, err := p.Model.forTrial(p.task, p.tape)
 	if err != nil {
 		return nil, err
 	}
 	limits := &p.task.Limits
-	opts := &agent.Options{
+	return agent.New(m, &agent.Options{
 		System:   p.task.System,
+		Tools:    []adapter.Source{tools},
 		Durable:  agent.Durable{Store: p.store},
 		Model:    agent.ModelSettings{Retries: -1, Prices: p.Prices}, // a live model tries again itself
 		Discover: agent.Discover{Threshold: -1},                      // tasks measure how a model chooses among all tools
 		Limits:   run.Limits{Turns: limits.Turns, Calls: limits.Calls, Failures: limits.Failures},
 		Person:   p.people(),
-	}
-	if tools != nil {
-		opts.Tools = []adapter.Source{tools}
-	}
-	return agent.New(m, opts)
+	})
 }
 
-// openTools opens the servers of the task, nil if there are none. Each of them has to work.
+// openTools opens the servers of the task. Each of them has to work.
 func (p *player) openTools(ctx context.Context) (*adapter.Toolset, error) {
 	labels := p.task.Servers
 	if labels == nil {
@@ -79,23 +71,11 @@ func (p *player) openTools(ctx context.Context) (*adapter.Toolset, error) {
 	for _, label := range labels {
 		s, err := p.server(ctx, label)
 		if err != nil {
-			return nil, harnessErrorf("server %q: %w", label, err)
+			return nil, fmt.Errorf("server %q: %w", label, err)
 		}
 		servers = append(servers, *s)
 	}
-	if len(servers) == 0 {
-		return nil, nil
-	}
-	tools, err := adapter.Open(ctx, servers, p.options())
-	if err != nil {
-		return nil, &harnessError{err}
-	}
-	for _, s := range tools.Servers() {
-		if s.Err != nil {
-			return nil, errors.Join(&harnessError{s.Err}, tools.Close())
-		}
-	}
-	return tools, nil
+	return adapter.Open(ctx, servers, p.options())
 }
 
 // server describes a server of the suite to the agent.
@@ -105,7 +85,7 @@ func (p *player) server(ctx context.Context, label string) (*adapter.Server, err
 		return nil, errors.New("suite has no such server")
 	}
 	as := s.As
-	as.Name = label
+	as.Name, as.Policy.Start = label, adapter.StartRequired
 	if len(p.task.Allow) > 0 {
 		as.Allow = p.task.Allow
 	}
@@ -131,7 +111,6 @@ func (p *player) options() *adapter.Options {
 			ConnectTimeout: -1,
 			IdleTimeout:    -1,
 			CallTimeout:    -1,
-			Start:          adapter.StartAvailable,
 		},
 	}
 	if ms := p.task.Limits.Millis; ms > 0 {
@@ -150,13 +129,16 @@ func (p *player) dial(ctx context.Context, label string, s *suite.Server) (mcpcl
 		return p.tape.Play(label), nil
 	}
 	t, end, err := p.dialServer(ctx, label, s)
-	if err == nil && end != nil {
+	if err != nil {
+		return nil, err
+	}
+	if end != nil {
 		p.closes = append(p.closes, end)
 	}
-	if err == nil && p.Model.Record && s.InProcess == "" && s.URL == "" {
+	if p.Model.Record && s.InProcess == "" && s.URL == "" {
 		t = p.tape.Record(label, t)
 	}
-	return t, err
+	return t, nil
 }
 
 // dialServer returns the transport of the server itself, and a function that ends the server after the trial, or nil.

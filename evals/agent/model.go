@@ -102,9 +102,6 @@ func (m Model) Open(suites []*suite.Suite) (Model, error) {
 	return m, nil
 }
 
-// errInfra matches errors of a model's endpoint, which say nothing about the agent.
-var errInfra = errors.New("the endpoint of the model failed")
-
 // forTrial returns the model for a trial of a task, which is recorded to a tape or played from it, or has none.
 func (m Model) forTrial(task *suite.Task, t *tape.Tape) (agent.Model, error) {
 	switch m.Mode {
@@ -123,14 +120,14 @@ func (m Model) forTrial(task *suite.Task, t *tape.Tape) (agent.Model, error) {
 	return live{asked}, nil
 }
 
-// live is a model whose errors match [errInfra]. It has retried before it returns one.
+// live is a model whose errors make a trial void. It has retried before it returns one.
 type live struct{ agent.Model }
 
 func (l live) Generate(ctx context.Context, r *llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
 		for d, err := range l.Model.Generate(ctx, r) {
 			if err != nil && ctx.Err() == nil {
-				err = fmt.Errorf("%w: %w", errInfra, err)
+				err = &voidError{fmt.Errorf("the endpoint of the model failed: %w", err), "infra"}
 			}
 			if !yield(d, err) {
 				return

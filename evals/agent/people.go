@@ -17,10 +17,7 @@ func (p *player) people() agent.Person {
 	people := &p.task.People
 	person := agent.Person{Reply: func(_ context.Context, q *run.Question) (run.Reply, error) {
 		reply, err := answer(people, q)
-		if err != nil {
-			err = &harnessError{err} // the suite's reply does not fit the question
-		}
-		return reply, err
+		return reply, harnessError(err) // the suite's reply does not fit the question
 	}}
 	if len(people.Approve) > 0 {
 		person.Approve = func(_ context.Context, a *approval.Request) (approval.Decision, error) {

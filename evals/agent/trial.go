@@ -45,16 +45,20 @@ func (t *trial) newLine() *results.Line {
 	}
 }
 
-// errHarness matches a fault of this program, rather than of the tested agent.
-var errHarness = errors.New("a fault of the program")
+// voidError is an error that says nothing about the tested agent. It has the text of another one.
+type voidError struct {
+	error
+	cause string // harness: a fault of this program or of the suite; infra: the endpoint of the model failed
+}
 
-// harnessError is an error that matches [errHarness] and has the text of another one.
-type harnessError struct{ error }
+func (e *voidError) Unwrap() error { return e.error }
 
-func (e *harnessError) Unwrap() []error { return []error{errHarness, e.error} }
-
-func harnessErrorf(format string, args ...any) error {
-	return &harnessError{fmt.Errorf(format, args...)}
+// harnessError returns an error as a fault of this program or of the suite; nil for nil.
+func harnessError(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &voidError{err, "harness"}
 }
 
 // run runs the trial. Failures are in the line. It returns nil if the context ends.
@@ -88,7 +92,7 @@ func (t *trial) timeout() time.Duration {
 func (t *trial) play(ctx context.Context, l *results.Line) (*grade.Evidence, error) {
 	dir, err := os.MkdirTemp(t.Dir, "trial")
 	if err != nil {
-		return nil, harnessErrorf("%w", err)
+		return nil, harnessError(err)
 	}
 	if !t.Keep {
 		defer os.RemoveAll(dir)
@@ -97,38 +101,39 @@ func (t *trial) play(ctx context.Context, l *results.Line) (*grade.Evidence, err
 	defer p.close()
 	defer func() { removeSecrets(l, p.filter()) }()
 	err = p.performTask(ctx)
-	if errors.Is(err, errHarness) {
+	if void, ok := errors.AsType[*voidError](err); ok && void.cause == "harness" {
 		return nil, err
 	}
 	e := &grade.Evidence{Dir: dir, Ledger: p.world.Ledger()}
 	log, loadErr := p.store.Load(context.WithoutCancel(ctx), run.Key{ID: runID}) // the time may be up
 	if loadErr != nil {
-		return nil, errors.Join(err, harnessErrorf("the run is lost: %w", loadErr))
+		return nil, errors.Join(err, harnessError(fmt.Errorf("the run is lost: %w", loadErr)))
 	}
 	e.Log = log.Records
 	if e.State, loadErr = ledger.StateOf(log.Records); loadErr != nil {
-		return nil, harnessErrorf("the run is damaged: %w", loadErr)
+		return nil, harnessError(fmt.Errorf("the run is damaged: %w", loadErr))
 	}
 	l.Turns, l.Calls, l.Tokens, l.Reported = e.State.Spent.Turns, e.State.Spent.Calls, e.State.Spent.Total, e.State.Spent.Total > 0
 	if t.Prices != nil {
 		l.Cost, l.Prices = e.State.Spent.Cost, t.Prices.Date
 	}
 	l.Transcript = transcript(t.task, e)
-	scores, gradeErr := grade.Grade(&t.task.Expect, e) // while the files exist
+	scores, undecided := grade.Grade(&t.task.Expect, e) // while the files exist
 	l.Scores = scores
-	if gradeErr != nil {
-		return nil, &harnessError{gradeErr} // a grader cannot decide
+	if undecided != nil {
+		return nil, harnessError(undecided)
 	}
 	return e, err
 }
 
 // judge sets the outcome of a trial, and the reason if it did not pass. e is nil only after an error of the harness.
 func judge(l *results.Line, e *grade.Evidence, err error) {
+	void, isVoid := errors.AsType[*voidError](err)
 	switch {
-	case errors.Is(err, errHarness) || errors.Is(err, tape.ErrMiss):
+	case isVoid:
+		l.Outcome, l.Cause = results.Void, void.cause
+	case errors.Is(err, tape.ErrMiss):
 		l.Outcome, l.Cause = results.Void, "harness"
-	case errors.Is(err, errInfra):
-		l.Outcome, l.Cause = results.Void, "infra"
 	case errors.Is(err, context.DeadlineExceeded): // the time was up
 		l.Outcome = results.Fail
 	case err != nil && e.State.Status != run.StatusFailed: // the run did not end
@@ -171,7 +176,7 @@ func (p *player) close() {
 // performTask opens the tape, has the agent do the task, and records or restores its files.
 func (p *player) performTask(ctx context.Context) error {
 	if err := p.openTape(); err != nil {
-		return &harnessError{err}
+		return harnessError(err)
 	}
 	err := p.drive(ctx)
 	if p.tape != nil {

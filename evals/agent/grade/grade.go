@@ -217,7 +217,7 @@ func agreement(a, b suite.Call) float64 {
 		return 0
 	}
 	var x, y map[string]any
-	if json.Unmarshal(orEmpty(a.Args), &x) != nil || json.Unmarshal(orEmpty(b.Args), &y) != nil {
+	if json.Unmarshal([]byte(cmp.Or(string(a.Args), "{}")), &x) != nil || json.Unmarshal([]byte(cmp.Or(string(b.Args), "{}")), &y) != nil {
 		return 0
 	}
 	same, all := 0, len(x)
@@ -232,11 +232,4 @@ func agreement(a, b suite.Call) float64 {
 		return 1
 	}
 	return float64(same) / float64(all)
-}
-
-func orEmpty(raw json.RawMessage) json.RawMessage {
-	if len(raw) == 0 {
-		return json.RawMessage("{}")
-	}
-	return raw
 }

@@ -22,17 +22,6 @@ var (
 // Tally counts trials by their outcome.
 type Tally struct{ Passed, Failed, Void int }
 
-func (t *Tally) add(o Outcome) {
-	switch o {
-	case Pass:
-		t.Passed++
-	case Fail:
-		t.Failed++
-	default:
-		t.Void++
-	}
-}
-
 // decided returns the number of trials that passed or failed.
 func (t *Tally) decided() int { return t.Passed + t.Failed }
 
@@ -64,7 +53,7 @@ func Summarize(lines []*Line) (*Summary, error) {
 	}
 	s := &Summary{
 		Version: lines[0].Version, Date: lines[0].Date, Trials: len(lines), Reported: true,
-		Cost: map[string]int64{}, tasks: map[string]*Tally{},
+		PassAt: map[int]float64{}, PassAll: map[int]float64{}, Cost: map[string]int64{}, tasks: map[string]*Tally{},
 	}
 	for _, l := range lines {
 		if l.Version != s.Version {
@@ -83,8 +72,16 @@ func (s *Summary) add(l *Line) {
 	if s.tasks[l.Task] == nil {
 		s.tasks[l.Task] = &Tally{}
 	}
-	s.tasks[l.Task].add(l.Outcome)
-	s.Tally.add(l.Outcome)
+	for _, t := range []*Tally{s.tasks[l.Task], &s.Tally} {
+		switch l.Outcome {
+		case Pass:
+			t.Passed++
+		case Fail:
+			t.Failed++
+		default:
+			t.Void++
+		}
+	}
 	if l.Date.Before(s.Date) {
 		s.Date = l.Date
 	}
@@ -99,23 +96,23 @@ func (s *Summary) add(l *Line) {
 // Counts reports whether any trial counts. Without one there is no rate.
 func (s *Summary) Counts() bool { return s.decided() > 0 }
 
-// names returns the names of the tasks, in order: sums of floats depend on it.
-func (s *Summary) names() []string { return slices.Sorted(maps.Keys(s.tasks)) }
-
 // score combines the rates of tasks. pass@k is the chance that one of k trials of a task passes, pass^k that all do.
 func (s *Summary) score() {
 	s.Tasks = len(s.tasks)
-	var rates []float64
-	for _, name := range s.names() {
-		if t := s.tasks[name]; t.decided() > 0 {
-			rates = append(rates, float64(t.Passed)/float64(t.decided()))
+	rated, fewest := 0, s.Trials
+	names := slices.Sorted(maps.Keys(s.tasks)) // sums of floats depend on the order
+	for _, name := range names {
+		t := s.tasks[name]
+		fewest = min(fewest, t.decided())
+		if t.decided() > 0 {
+			rated++
+			s.Rate += float64(t.Passed) / float64(t.decided())
 		}
 	}
-	s.Rate = mean(rates)
-	s.Interval = wilson(s.Rate, len(rates), 0.95)
-	s.PassAt, s.PassAll = map[int]float64{}, map[int]float64{}
-	for k := 1; k <= min(8, s.fewest()); k++ {
-		for _, name := range s.names() {
+	s.Rate /= max(1, float64(rated))
+	s.Interval = wilson(s.Rate, rated, 0.95)
+	for k := 1; k <= min(8, fewest); k++ {
+		for _, name := range names {
 			t := s.tasks[name]
 			s.PassAt[k] += (1 - choices(t.Failed, k)/choices(t.decided(), k)) / float64(s.Tasks)
 			s.PassAll[k] += choices(t.Passed, k) / choices(t.decided(), k) / float64(s.Tasks)
@@ -123,23 +120,12 @@ func (s *Summary) score() {
 	}
 }
 
-// fewest returns the number of trials that count of the task that has the fewest.
-func (s *Summary) fewest() int {
-	least := s.Trials
-	for _, t := range s.tasks {
-		least = min(least, t.decided())
-	}
-	return least
-}
-
 // BySuite groups lines by their [Version], in the order of their first lines.
 func BySuite(lines []*Line) (groups [][]*Line) {
-	index := map[Version]int{}
 	for _, l := range lines {
-		i, ok := index[l.Version]
-		if !ok {
-			i = len(groups)
-			index[l.Version], groups = i, append(groups, nil)
+		i := slices.IndexFunc(groups, func(g []*Line) bool { return g[0].Version == l.Version })
+		if i < 0 {
+			i, groups = len(groups), append(groups, nil)
 		}
 		groups[i] = append(groups[i], l)
 	}
@@ -148,15 +134,6 @@ func BySuite(lines []*Line) (groups [][]*Line) {
 
 // Interval is a confidence interval.
 type Interval struct{ Low, High float64 }
-
-// mean returns the mean of values, 0 if there are none.
-func mean(values []float64) float64 {
-	sum := 0.0
-	for _, v := range values {
-		sum += v
-	}
-	return sum / max(float64(len(values)), 1)
-}
 
 // wilson returns Wilson's score interval of a rate of n independent tasks: from 0 to 1 without
 // tasks. Trials of a task are alike, so each task counts once, regardless of its number of trials.

@@ -94,6 +94,11 @@ func (a *Answer) check() error {
 			return fmt.Errorf("answer: %q has no value to equal", m.Pointer)
 		}
 	}
+	for _, pattern := range a.Regex {
+		if _, err := regexp.Compile(pattern); err != nil {
+			return fmt.Errorf("answer: regex: %w", err)
+		}
+	}
 	return nil
 }
 
@@ -106,6 +111,9 @@ func (s *State) check() error {
 		return fmt.Errorf("state %s: pointer and equals go together; text and match are for a file of any kind", s.File)
 	case s.Absent && (s.Text != nil || s.Match != "" || s.Pointer != nil):
 		return fmt.Errorf("state %s: absent goes without text, match and pointer", s.File)
+	}
+	if _, err := regexp.Compile(s.Match); err != nil {
+		return fmt.Errorf("state %s: match: %w", s.File, err)
 	}
 	return nil
 }
@@ -124,18 +132,10 @@ func (e *Expect) check() error {
 		if err := e.Answer.check(); err != nil {
 			return err
 		}
-		for _, pattern := range e.Answer.Regex {
-			if _, err := regexp.Compile(pattern); err != nil {
-				return fmt.Errorf("answer: regex: %w", err)
-			}
-		}
 	}
 	for _, s := range e.State {
 		if err := s.check(); err != nil {
 			return err
-		}
-		if _, err := regexp.Compile(s.Match); err != nil {
-			return fmt.Errorf("state %s: match: %w", s.File, err)
 		}
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -35,14 +36,13 @@ func Parse(data []byte) (*Suite, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkSchema(data, object); err != nil {
-		return nil, err
-	}
 	var s Suite
-	if err := json.Unmarshal(object, &s); err != nil {
-		return nil, err
+	if err = checkSchema(object); err == nil {
+		err = json.Unmarshal(object, &s)
 	}
-	err = s.Check()
+	if err == nil {
+		err = s.Check()
+	}
 	if wrong, ok := errors.AsType[*placeError](err); ok {
 		err = &lineError{lineAt(data, wrong.pointer), wrong.Error()}
 	}
@@ -89,6 +89,9 @@ type lineError struct {
 
 func (e *lineError) Error() string { return fmt.Sprintf("line %d: %s", e.line, e.text) }
 
+// required matches the members that a schema requires: its JSON is compact.
+var required = regexp.MustCompile(`"required":\[[^]]*\]`)
+
 // schemas returns the schema of suites twice: without the members that it requires, and as it is. They are checked in
 // this order, so that a mistyped key is reported before the key that is missing because of it.
 var schemas = sync.OnceValues(func() (all []*schema.Schema, err error) {
@@ -96,15 +99,7 @@ var schemas = sync.OnceValues(func() (all []*schema.Schema, err error) {
 	if err != nil {
 		return nil, err
 	}
-	var document any
-	if err := json.Unmarshal(strict, &document); err != nil {
-		return nil, err
-	}
-	requireNothing(document)
-	loose, err := json.Marshal(document)
-	if err != nil {
-		return nil, err
-	}
+	loose := required.ReplaceAll(strict, []byte(`"required":[]`))
 	for _, raw := range [][]byte{loose, strict} {
 		s, err := schema.Compile(raw)
 		if err != nil {
@@ -115,20 +110,8 @@ var schemas = sync.OnceValues(func() (all []*schema.Schema, err error) {
 	return all, nil
 })
 
-// requireNothing removes the lists of required members from a schema. A property that is called required is not a list.
-func requireNothing(v any) {
-	object, _ := v.(map[string]any)
-	if _, ok := object["required"].([]any); ok {
-		delete(object, "required")
-	}
-	for _, member := range object {
-		requireNothing(member)
-	}
-}
-
-// checkSchema returns an error for the first mistake in a suite by its schema, with the line in the YAML. object is
-// the suite as JSON.
-func checkSchema(data, object []byte) error {
+// checkSchema returns a [*placeError] for the first mistake in a suite by its schema.
+func checkSchema(object []byte) error {
 	all, err := schemas()
 	if err != nil {
 		return err
@@ -142,7 +125,7 @@ func checkSchema(data, object []byte) error {
 			wrong.Message = fmt.Sprintf("unknown key%s; known keys: %s", hint, strings.Join(wrong.Known, ", "))
 		}
 		if ok {
-			return &lineError{lineAt(data, wrong.Path), wrong.Error()}
+			err = &placeError{wrong.Path, wrong}
 		}
 		if err != nil {
 			return err

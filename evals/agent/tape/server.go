@@ -91,7 +91,7 @@ func (t *Tape) Play(server string) mcpclient.Transport {
 		c := &playingConn{tape: t, name: fmt.Sprintf("server %q, connection %d", server, number), ids: map[string]json.RawMessage{}}
 		c.changed.L = &t.mu
 		pings := map[string]bool{} // by their ids
-		for i, l := range t.lines {
+		for _, l := range t.lines {
 			m := l.Message
 			if m == nil || m.Server != server || m.Connection != number {
 				continue
@@ -100,7 +100,7 @@ func (t *Tape) Play(server string) mcpclient.Transport {
 			if m.Sent && e.Method == "ping" {
 				pings[string(e.ID)] = true
 			} else if m.Sent || e.Method != "" || !pings[string(e.ID)] {
-				c.lines = append(c.lines, i)
+				c.lines = append(c.lines, l)
 			}
 		}
 		return c, nil
@@ -113,7 +113,7 @@ type playingConn struct {
 	name string
 	tape *Tape // its lock guards the following fields
 
-	lines   []int // lines of the tape for this connection, without pings
+	lines   []*Line // lines of the tape for this connection, without pings
 	changed sync.Cond
 	next    int                        // the next line
 	ids     map[string]json.RawMessage // ids of the client's requests: recorded id to present id
@@ -135,20 +135,19 @@ func (c *playingConn) Send(_ context.Context, message []byte) error {
 	}
 	asked := comparableRequest(c.tape.filter.JSON(message))
 	var similar json.RawMessage
-	for _, i := range c.lines {
-		l := c.tape.lines[i].Message
-		recorded := envelopeOf(l.Body)
-		if !l.Sent || c.tape.played[i] || recorded.Method != e.Method {
+	for _, l := range c.lines {
+		recorded := envelopeOf(l.Message.Body)
+		if !l.Message.Sent || l.played || recorded.Method != e.Method {
 			continue
 		}
-		if sent := comparableRequest(l.Body); !sameJSON(sent, asked) {
+		if sent := comparableRequest(l.Message.Body); !sameJSON(sent, asked) {
 			similar = sent
 			continue
 		}
 		if e.Method != "" { // the id of an answer belongs to the server
 			c.ids[string(recorded.ID)] = e.ID
 		}
-		c.tape.played[i] = true
+		l.played = true
 		return nil
 	}
 	return c.tape.missErrorLocked(c.name+", "+e.Method, similar, asked)
@@ -177,17 +176,16 @@ func (c *playingConn) nextLocked() ([]byte, error) {
 		return pong, nil
 	}
 	for ; c.next < len(c.lines); c.next++ {
-		i := c.lines[c.next]
-		l := c.tape.lines[i].Message
-		switch {
-		case l.End == io.EOF.Error():
+		l := c.lines[c.next]
+		switch m := l.Message; {
+		case m.End == io.EOF.Error():
 			return nil, io.EOF
-		case l.End != "":
-			return nil, errors.New(l.End)
-		case !l.Sent:
+		case m.End != "":
+			return nil, errors.New(m.End)
+		case !m.Sent:
 			c.next++
-			return c.translate(l.Body), nil
-		case envelopeOf(l.Body).ID != nil && !c.tape.played[i]:
+			return c.translate(m.Body), nil
+		case envelopeOf(m.Body).ID != nil && !l.played:
 			return nil, nil
 		}
 	}

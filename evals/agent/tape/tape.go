@@ -28,6 +28,8 @@ type Line struct {
 	Reply   *Reply            `json:"model,omitempty"`
 	Message *Message          `json:"server,omitempty"`
 	Files   map[string]string `json:"files,omitempty"` // files of the servers, at the end
+
+	played bool // guarded by the lock of the tape
 }
 
 // Reply is a model's reply to a request.
@@ -53,8 +55,7 @@ type Tape struct {
 	filter *Filter
 
 	mu          sync.Mutex     // guards the following fields
-	lines       []Line         // lines to play
-	played      map[int]bool   // indexes of lines that were played
+	lines       []*Line        // lines to play
 	connections map[string]int // number so far, by server
 	miss        error          // the first miss
 }
@@ -67,7 +68,6 @@ func Recorder(task, file string, filter *Filter) *Tape {
 // Player returns a tape that plays a file.
 func Player(task, file string, filter *Filter) (*Tape, error) {
 	t := Recorder(task, file, filter)
-	t.played = map[int]bool{}
 	data, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%w: task %q: there is no file %s", ErrMiss, task, file)
@@ -76,8 +76,8 @@ func Player(task, file string, filter *Filter) (*Tape, error) {
 		return nil, err
 	}
 	for text := range bytes.Lines(data) {
-		var l Line
-		if err := json.Unmarshal(text, &l); err != nil {
+		l := &Line{}
+		if err := json.Unmarshal(text, l); err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}
 		t.lines = append(t.lines, l)
@@ -112,13 +112,13 @@ func (t *Tape) Replay(turn int, request json.RawMessage) (json.RawMessage, error
 	defer t.mu.Unlock()
 	asked := t.filter.JSON(request)
 	var similar json.RawMessage
-	for i, l := range t.lines {
+	for _, l := range t.lines {
 		r := l.Reply
-		if r == nil || r.Turn != turn || t.played[i] {
+		if r == nil || r.Turn != turn || l.played {
 			continue
 		}
 		if sameJSON(r.Request, asked) {
-			t.played[i] = true
+			l.played = true
 			return r.Reply, nil
 		}
 		similar = r.Request
@@ -147,11 +147,11 @@ func (t *Tape) Files() (map[string]string, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	files := map[string]string{}
-	for i, l := range t.lines {
+	for _, l := range t.lines {
 		if l.Files != nil {
 			files = l.Files
 		}
-		if m := l.Message; m != nil && m.Sent && envelopeOf(m.Body).Method == "tools/call" && !t.played[i] {
+		if m := l.Message; m != nil && m.Sent && envelopeOf(m.Body).Method == "tools/call" && !l.played {
 			return nil, t.missErrorLocked("server "+strconv.Quote(m.Server)+": a recorded call was not made", m.Body, json.RawMessage("null"))
 		}
 	}
