@@ -89,20 +89,16 @@ func (r *registration) checkMethod() error {
 // Another process that registers at the same time waits, and finds the registration in the store.
 func (g *registrar) registerOnce(ctx context.Context, s *site, name, redirectURI string) (*registration, error) {
 	var result *registration
-	err := g.store.Update(ctx, g.key(s.issuer()), func(ctx context.Context, old []byte) ([]byte, error) {
+	err := g.store.Update(ctx, g.key(s.issuer()), func(ctx context.Context, old []byte) (_ []byte, err error) {
 		r := new(registration)
 		usable := decodeEntry(old, r) && r.isUsable() && r.RedirectURI == redirectURI
 		if usable && (!r.Unanswered || g.isKnown(ctx, s, r)) {
 			r.Unanswered = false
-			result = r
-			return json.Marshal(r)
-		}
-		made, err := g.register(ctx, s, name, redirectURI)
-		if err != nil {
+		} else if r, err = g.register(ctx, s, name, redirectURI); err != nil {
 			return nil, err
 		}
-		result = made
-		return json.Marshal(made)
+		result = r
+		return json.Marshal(r)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("client of this program at %s: %w", safeURL(s.issuer()), err)
@@ -204,10 +200,7 @@ func (g *registrar) isKnown(ctx context.Context, s *site, r *registration) bool 
 // does not know it any more, so that the next attempt registers again. It reports whether it did.
 func (g *registrar) removeUnknown(ctx context.Context, client *Credentials, err error) bool {
 	refused, ok := errors.AsType[*ServerError](err)
-	if !ok {
-		return false
-	}
-	if refused.Code != "invalid_client" && refused.Code != "unauthorized_client" { // older Python SDKs write the latter
+	if !ok || refused.Code != "invalid_client" && refused.Code != "unauthorized_client" { // older Python SDKs write the latter
 		return false
 	}
 	return g.replace(ctx, client, func(*registration) *registration { return nil })

@@ -3,7 +3,6 @@ package fakehost
 import (
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/json"
 	"io"
 	"maps"
 	"net/http"
@@ -43,9 +42,7 @@ func (h *Claude) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func failClaude(w http.ResponseWriter, status int, kind, message string) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(fields{"type": "error", "error": map[string]string{"type": kind, "message": message}})
+	writeJSON(w, status, fields{"type": "error", "error": map[string]string{"type": kind, "message": message}})
 }
 
 func (h *Claude) answer(w http.ResponseWriter, body []byte) {
@@ -85,11 +82,13 @@ func (h *Claude) account(r *ClaudeRequest) (u Usage) {
 		hashes, sizes = append(hashes, chain), append(sizes, size/4)
 	}
 	last := 0
+	var marked [][32]byte
 	for i, b := range blocks {
 		if !b.marked || sizes[i] < leastCached {
 			continue
 		}
 		last = sizes[i]
+		marked = append(marked, hashes[i])
 		for j := i; j >= max(0, i-20); j-- {
 			if h.cached[hashes[j]] {
 				u.Read = max(u.Read, sizes[j])
@@ -100,10 +99,8 @@ func (h *Claude) account(r *ClaudeRequest) (u Usage) {
 	if h.cached == nil {
 		h.cached = map[[32]byte]bool{}
 	}
-	for i, b := range blocks {
-		if b.marked && sizes[i] >= leastCached {
-			h.cached[hashes[i]] = true
-		}
+	for _, prefix := range marked {
+		h.cached[prefix] = true
 	}
 	u.Written = last - u.Read
 	u.Input = size/4 - last

@@ -79,11 +79,7 @@ func (r *ClaudeRequest) cacheBlocks() (blocks []cacheBlock) {
 	add := func(raw map[string]json.RawMessage, context ...any) {
 		unmarked := maps.Clone(raw)
 		delete(unmarked, "cache_control")
-		text, err := json.Marshal(append(context, unmarked))
-		if err != nil {
-			panic(err)
-		}
-		blocks = append(blocks, cacheBlock{text, raw["cache_control"] != nil})
+		blocks = append(blocks, cacheBlock{encode(append(context, unmarked)), raw["cache_control"] != nil})
 	}
 	for _, t := range r.Tools {
 		if !t.Deferred {

@@ -34,8 +34,7 @@ type OpenAI struct {
 
 	Log[*OpenAIRequest]
 
-	mu       sync.Mutex
-	thoughts map[string]string // thoughts by the ids of the calls that they led to
+	thoughts sync.Map // thoughts, encrypted, by the ids of the calls that they led to
 }
 
 // OpenAIRequest is a valid request.
@@ -79,9 +78,22 @@ func (h *OpenAI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func failOpenAI(w http.ResponseWriter, status int, message, code string) {
+	writeJSON(w, status, fields{"error": fields{"message": message, "type": "invalid_request_error", "code": code}})
+}
+
+func writeJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(fields{"error": fields{"message": message, "type": "invalid_request_error", "code": code}})
+	_, _ = w.Write(encode(v))
+}
+
+// encode returns the JSON of a value that always has one.
+func encode(v any) []byte {
+	data, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return data
 }
 
 func (h *OpenAI) encrypt(text string) string {
@@ -107,37 +119,15 @@ func tokens(r *OpenAIRequest, blocks []Block) (input, output int) {
 	return len(r.Body)/4 + 1, output
 }
 
+// respond writes a response of Responses.
 func (h *OpenAI) respond(w http.ResponseWriter, r *OpenAIRequest, blocks []Block, stream bool) {
-	var items []fields
-	thought := ""
-	for i, b := range blocks {
-		id := fmt.Sprintf("item_%d_%d", len(r.Input), i)
-		switch b.Type {
-		case "text":
-			items = append(items, fields{"id": id, "type": "message", "role": "assistant", "status": "completed", "phase": "final_answer",
-				"content": []any{fields{"type": "output_text", "text": b.Text, "annotations": []any{}}}})
-		case "reasoning":
-			thought = h.encrypt(b.Text)
-			items = append(items, fields{"id": id, "type": "reasoning", "encrypted_content": thought,
-				"summary": []any{fields{"type": "summary_text", "text": b.Text}}})
-		case "call":
-			h.mu.Lock()
-			if h.thoughts == nil {
-				h.thoughts = map[string]string{}
-			}
-			h.thoughts[b.ID] = thought
-			h.mu.Unlock()
-			items = append(items, fields{"id": id, "type": "function_call", "status": "completed",
-				"call_id": b.ID, "name": b.Name, "arguments": b.Arguments})
-		}
-	}
+	items := h.items(r, blocks)
 	input, output := tokens(r, blocks)
 	response := fields{"id": "resp_1", "object": "response", "status": "completed", "model": r.Model, "output": items,
 		"usage": fields{"input_tokens": input, "output_tokens": output, "total_tokens": input + output,
 			"output_tokens_details": fields{"reasoning_tokens": 1}}}
 	if !stream {
-		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(response)
+		writeJSON(w, http.StatusOK, response)
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
@@ -156,17 +146,35 @@ func (h *OpenAI) respond(w http.ResponseWriter, r *OpenAIRequest, blocks []Block
 	openaiEvent(w, "response.completed", fields{"response": response})
 }
 
+// items returns the blocks as items of Responses. It remembers for each call which thought led to it.
+func (h *OpenAI) items(r *OpenAIRequest, blocks []Block) (items []fields) {
+	thought := ""
+	for i, b := range blocks {
+		id := fmt.Sprintf("item_%d_%d", len(r.Input), i)
+		switch b.Type {
+		case "text":
+			items = append(items, fields{"id": id, "type": "message", "role": "assistant", "status": "completed", "phase": "final_answer",
+				"content": []any{fields{"type": "output_text", "text": b.Text, "annotations": []any{}}}})
+		case "reasoning":
+			thought = h.encrypt(b.Text)
+			items = append(items, fields{"id": id, "type": "reasoning", "encrypted_content": thought,
+				"summary": []any{fields{"type": "summary_text", "text": b.Text}}})
+		case "call":
+			h.thoughts.Store(b.ID, thought)
+			items = append(items, fields{"id": id, "type": "function_call", "status": "completed",
+				"call_id": b.ID, "name": b.Name, "arguments": b.Arguments})
+		}
+	}
+	return items
+}
+
 func openaiEvent(w io.Writer, kind string, e fields) {
 	e["type"] = kind
 	event(w, e)
 }
 
 func event(w io.Writer, e fields) {
-	data, err := json.Marshal(e)
-	if err != nil {
-		panic(err)
-	}
-	fmt.Fprintf(w, "event: %s\ndata: %s\n\n", e["type"], data)
+	fmt.Fprintf(w, "event: %s\ndata: %s\n\n", e["type"], encode(e))
 }
 
 // complete writes a chat completion, which has no thoughts.
@@ -189,9 +197,8 @@ func complete(w http.ResponseWriter, r *OpenAIRequest, blocks []Block, stream bo
 	input, output := tokens(r, blocks)
 	usage := map[string]int{"prompt_tokens": input, "completion_tokens": output, "total_tokens": input + output}
 	if !stream {
-		w.Header().Set("Content-Type", "application/json")
 		choice := fields{"index": 0, "message": message, "finish_reason": finish}
-		_ = json.NewEncoder(w).Encode(fields{"id": "c", "model": r.Model, "usage": usage, "choices": []any{choice}})
+		writeJSON(w, http.StatusOK, fields{"id": "c", "model": r.Model, "usage": usage, "choices": []any{choice}})
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
@@ -199,11 +206,7 @@ func complete(w http.ResponseWriter, r *OpenAIRequest, blocks []Block, stream bo
 		{"id": "c", "model": r.Model, "choices": []any{fields{"index": 0, "delta": message}}},
 		{"id": "c", "model": r.Model, "usage": usage, "choices": []any{fields{"index": 0, "delta": fields{}, "finish_reason": finish}}},
 	} {
-		data, err := json.Marshal(chunk)
-		if err != nil {
-			panic(err)
-		}
-		fmt.Fprintf(w, "data: %s\n\n", data)
+		fmt.Fprintf(w, "data: %s\n\n", encode(chunk))
 	}
 	fmt.Fprint(w, "data: [DONE]\n\n")
 }

@@ -183,14 +183,12 @@ func (c *inputCheck) addTools(at int, o object) error {
 
 func (c *inputCheck) addCall(at int, o object) error {
 	id := text(o["call_id"])
-	c.host.mu.Lock()
-	thought := c.host.thoughts[id]
-	c.host.mu.Unlock()
+	thought, _ := c.host.thoughts.Load(id)
 	_, twice := c.calls[id]
 	switch {
 	case twice || !json.Valid([]byte(text(o["arguments"]))):
 		return Refuse("Invalid 'input[%d]': the function call %s", at, id)
-	case thought != "" && thought != c.thought:
+	case thought != nil && thought != "" && thought != c.thought:
 		return Refuse("Item 'function_call' %s was provided without its required 'reasoning' item.", id)
 	}
 	c.calls[id] = false

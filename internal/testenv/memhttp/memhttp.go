@@ -94,20 +94,20 @@ func (s *Server) Close() {
 }
 
 func (s *Server) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	var err error = &net.OpError{Op: "dial", Net: network, Addr: memAddr(addr), Err: errDown}
 	client, server := net.Pipe()
 	if !s.add(server, client) {
-		return nil, &net.OpError{Op: "dial", Net: network, Addr: memAddr(addr), Err: errDown}
+		return nil, err
 	}
 	select {
 	case s.accept <- server:
 		return client, nil
 	case <-s.done:
-		s.forget(server)
-		return nil, &net.OpError{Op: "dial", Net: network, Addr: memAddr(addr), Err: errDown}
 	case <-ctx.Done():
-		s.forget(server)
-		return nil, ctx.Err()
+		err = ctx.Err()
 	}
+	s.forget(server)
+	return nil, err
 }
 
 // add counts a connection. It returns false if the server is closed or refuses connections.
