@@ -57,15 +57,7 @@ type fleet struct {
 	used  time.Duration // processor time of workers that have ended
 }
 
-// start starts n workers.
-func (f *fleet) start(t *testing.T, n int) {
-	t.Helper()
-	f.cmds = make([]*exec.Cmd, n)
-	for i := range f.cmds {
-		f.begin(t, i)
-	}
-}
-
+// begin starts worker i.
 func (f *fleet) begin(t *testing.T, i int) {
 	t.Helper()
 	s := f.settings

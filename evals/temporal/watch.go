@@ -4,10 +4,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/mcpchain/mcpchain/evals/bench/rig"
 )
 
 // watch measures how long runs pause when their worker is killed.
@@ -15,7 +16,7 @@ type watch struct {
 	mu      sync.Mutex
 	workers map[string]int       // the worker that works on a run or waits for its lease, by run
 	killed  map[string]time.Time // when that worker was killed, by run
-	pauses  []time.Duration      // times from a kill until the run is held again
+	pauses  []float64            // nanoseconds from a kill until the run is held again
 	steps   int                  // steps that have begun
 }
 
@@ -33,7 +34,7 @@ func (w *watch) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
 	case "hold":
 		w.steps++
 		if at, ok := w.killed[run]; ok {
-			w.pauses = append(w.pauses, time.Since(at))
+			w.pauses = append(w.pauses, float64(time.Since(at)))
 			delete(w.killed, run)
 		}
 	case "free":
@@ -57,16 +58,14 @@ func (w *watch) kill(worker int) {
 func (w *watch) print(out io.Writer, bound time.Duration) (steps int, slow bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	all := w.pauses
-	if len(all) == 0 {
+	if len(w.pauses) == 0 {
 		fmt.Fprintln(out, "no step was interrupted")
 		return w.steps, false
 	}
-	slices.Sort(all)
 	at := func(share float64) time.Duration {
-		return all[int(share*float64(len(all)-1))].Round(time.Millisecond)
+		return time.Duration(rig.Quantile(w.pauses, share)).Round(time.Millisecond)
 	}
-	fmt.Fprintf(out, "pause of a step after a kill: %d, median %v, 99th percentile %v, longest %v\n", len(all), at(0.5), at(0.99), at(1))
+	fmt.Fprintf(out, "pause of a step after a kill: %d, median %v, 99th percentile %v, longest %v\n", len(w.pauses), at(0.5), at(0.99), at(1))
 	fmt.Fprintf(out, "the bound of a pause is %v at the 99th percentile\n", bound)
 	return w.steps, at(0.99) > bound
 }
