@@ -14,30 +14,23 @@ import (
 	"github.com/mcpchain/mcpchain/evals/bench/rig"
 )
 
-// request returns the id of a request and its answer. It finds id and method as text, without
-// parsing: the compared clients send both before the params. The id of a notification is nil.
+// request returns the id of a request and its answer. The id of a notification is nil.
 func (a *answers) request(message []byte) (id, rest []byte) {
-	i := bytes.Index(message, []byte(`"id":`))
-	if i < 0 {
+	id = rig.Value(message, `"id":`)
+	if id == nil {
 		return nil, nil
 	}
-	id = message[i+len(`"id":`):]
-	id = id[:bytes.IndexByte(id, ',')]
-
-	i = bytes.Index(message, []byte(`"method":"`))
-	method := message[i+len(`"method":"`):]
-	switch {
-	case bytes.HasPrefix(method, []byte("tools/call")):
-		i = bytes.Index(method, []byte("bench_"))
-		tool := method[i:]
+	switch string(rig.Value(message, `"method":`)) {
+	case `"tools/call"`:
+		tool := message[bytes.Index(message, []byte("bench_")):]
 		return id, a.texts[string(tool[:bytes.IndexByte(tool, '"')])]()
-	case bytes.HasPrefix(method, []byte("tools/list")):
+	case `"tools/list"`:
 		page := 0
-		if i := bytes.Index(method, []byte("page_")); i >= 0 {
-			page = int(method[i+5]-'0')*10 + int(method[i+6]-'0')
+		if i := bytes.Index(message, []byte("page_")); i >= 0 {
+			page = int(message[i+5]-'0')*10 + int(message[i+6]-'0')
 		}
 		return id, a.pages()[page]
-	case bytes.HasPrefix(method, []byte("initialize")):
+	case `"initialize"`:
 		return id, a.initialize
 	}
 	return id, a.discover

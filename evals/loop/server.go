@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -57,10 +56,10 @@ var refused = []byte(`,"error":{"code":-32601,"message":"Method not found"}}` + 
 // respond is an MCP server with the tool.
 func (s *subject) respond(r io.Reader, w io.Writer) error {
 	return rig.Serve(r, w, 64<<10, func(line []byte) (id, rest []byte) {
-		if id = value(line, `"id":`); id == nil {
+		if id = rig.Value(line, `"id":`); id == nil {
 			return nil, nil
 		}
-		method := value(line, `"method":`)
+		method := rig.Value(line, `"method":`)
 		if string(method) == `"tools/call"` {
 			s.tool()
 		}
@@ -69,15 +68,4 @@ func (s *subject) respond(r io.Reader, w io.Writer) error {
 		}
 		return id, rest
 	})
-}
-
-// value returns the scalar behind a key. The compared clients send no such key
-// before that of the envelope, and no space behind it.
-func value(line []byte, key string) []byte {
-	i := bytes.Index(line, []byte(key))
-	if i < 0 {
-		return nil
-	}
-	line = line[i+len(key):]
-	return line[:bytes.IndexAny(line, ",}\n")]
 }

@@ -2,6 +2,7 @@ package rig
 
 import (
 	"bufio"
+	"bytes"
 	"io"
 )
 
@@ -47,6 +48,17 @@ func Serve(r io.Reader, w io.Writer, size int, answer func(line []byte) (id, res
 			out = out[:0]
 		}
 	}
+}
+
+// Value returns the scalar behind a key of a request as text, without parsing, and nil without the key. The compared
+// clients send no such key before that of the envelope, and no space behind it.
+func Value(request []byte, key string) []byte {
+	i := bytes.Index(request, []byte(key))
+	if i < 0 {
+		return nil
+	}
+	value := request[i+len(key):]
+	return value[:bytes.IndexAny(value, ",}\n")]
 }
 
 // Pipe runs a server at a pipe and returns the client's end. The server ends when the client has closed its writer; the
