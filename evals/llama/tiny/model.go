@@ -196,34 +196,27 @@ func (t *table) writeMetadata(f *file) {
 			texts[i] = gpt2Text(text)
 		}
 	}
-	for _, v := range []struct {
-		name  string
-		value any
-	}{
-		{"general.architecture", "llama"},
-		{"general.name", "tiny"},
-		{"general.file_type", uint32(0)}, // floats of 32 bits
-		{"llama.vocab_size", uint32(len(texts))},
-		{"llama.context_length", uint32(Window)},
-		{"llama.embedding_length", uint32(t.width())},
-		{"llama.block_count", uint32(1)},
-		{"llama.feed_forward_length", uint32(feedForwardSize)},
-		{"llama.attention.head_count", uint32(t.width() / headSize)},
-		{"llama.attention.head_count_kv", uint32(1)},
-		{"llama.attention.layer_norm_rms_epsilon", float32(1e-5)},
-		{"llama.rope.dimension_count", uint32(headSize)},
-		{"tokenizer.ggml.model", "gpt2"},
-		{"tokenizer.ggml.pre", "gpt-2"},
-		{"tokenizer.ggml.tokens", texts},
-		{"tokenizer.ggml.token_type", t.types},
-		{"tokenizer.ggml.merges", []string{gpt2Text("\x00") + " " + gpt2Text("\x00")}}, // servers want one; there is no such token
-		{"tokenizer.ggml.bos_token_id", uint32(t.ids[markEnd])},
-		{"tokenizer.ggml.eos_token_id", uint32(t.ids[markEnd])},
-		{"tokenizer.ggml.add_bos_token", false},
-		{"tokenizer.chat_template", template},
-	} {
-		f.set(v.name, v.value)
-	}
+	f.set("general.architecture", "llama")
+	f.set("general.name", "tiny")
+	f.set("general.file_type", uint32(0)) // floats of 32 bits
+	f.set("llama.vocab_size", uint32(len(texts)))
+	f.set("llama.context_length", uint32(Window))
+	f.set("llama.embedding_length", uint32(t.width()))
+	f.set("llama.block_count", uint32(1))
+	f.set("llama.feed_forward_length", uint32(feedForwardSize))
+	f.set("llama.attention.head_count", uint32(t.width()/headSize))
+	f.set("llama.attention.head_count_kv", uint32(1))
+	f.set("llama.attention.layer_norm_rms_epsilon", float32(1e-5))
+	f.set("llama.rope.dimension_count", uint32(headSize))
+	f.set("tokenizer.ggml.model", "gpt2")
+	f.set("tokenizer.ggml.pre", "gpt-2")
+	f.set("tokenizer.ggml.tokens", texts)
+	f.set("tokenizer.ggml.token_type", t.types)
+	f.set("tokenizer.ggml.merges", []string{gpt2Text("\x00") + " " + gpt2Text("\x00")}) // servers want one; there is no such token
+	f.set("tokenizer.ggml.bos_token_id", uint32(t.ids[markEnd]))
+	f.set("tokenizer.ggml.eos_token_id", uint32(t.ids[markEnd]))
+	f.set("tokenizer.ggml.add_bos_token", false)
+	f.set("tokenizer.chat_template", template)
 }
 
 // gpt2Text writes a text as vocabularies like GPT-2's do: each byte as a printable character.
