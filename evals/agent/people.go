@@ -13,8 +13,8 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-func (p *player) people() agent.Person {
-	people := &p.task.People
+func (t *trial) people() agent.Person {
+	people := &t.task.People
 	person := agent.Person{Reply: func(_ context.Context, q *run.Question) (run.Reply, error) {
 		reply, err := answer(people, q)
 		return reply, harnessError(err) // the suite's reply does not fit the question
@@ -62,12 +62,12 @@ func answer(p *suite.People, q *run.Question) (run.Reply, error) {
 	return q.Decline(), nil
 }
 
-func (p *player) sample(_ context.Context, q *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+func (t *trial) sample(_ context.Context, q *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 	asked, err := json.Marshal(q.Messages)
 	if err != nil {
 		return nil, err
 	}
-	for _, s := range p.task.People.Sampling {
+	for _, s := range t.task.People.Sampling {
 		if !strings.Contains(string(asked), s.Message) {
 			continue
 		}

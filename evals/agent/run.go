@@ -134,7 +134,7 @@ func (o *Options) plan(suites []*suite.Suite) (all []*trial, err error) {
 				continue
 			}
 			for i := range max(o.Trials, 1) {
-				all = append(all, &trial{&opened, s, t, i, program})
+				all = append(all, &trial{Options: &opened, suite: s, task: t, n: i, program: program})
 			}
 		}
 	}

@@ -13,9 +13,9 @@ import (
 // secretNames matches the names of variables with secrets.
 var secretNames = regexp.MustCompile(`(?i)key|token|secret|passw|credential|auth`)
 
-func (p *player) filter() *tape.Filter {
-	known := []string{p.Model.Endpoint.Key}
-	for _, s := range p.suite.Servers {
+func (t *trial) filter() *tape.Filter {
+	known := []string{t.Model.Endpoint.Key}
+	for _, s := range t.suite.Servers {
 		for name, value := range s.Env {
 			if secretNames.MatchString(name) {
 				known = append(known, value)
@@ -26,52 +26,52 @@ func (p *player) filter() *tape.Filter {
 }
 
 // openTape opens the tape of a trial whose model is recorded or played. A recording starts from the beginning.
-func (p *player) openTape() (err error) {
-	file := tape.File(p.Model.Cassette, p.suite.Name, p.task.ID, p.n)
+func (t *trial) openTape() (err error) {
+	file := tape.File(t.Model.Cassette, t.suite.Name, t.task.ID, t.n)
 	switch {
-	case p.Model.Record:
+	case t.Model.Record:
 		if err := tape.Clear(file); err != nil {
 			return err
 		}
-		p.tape = tape.Recorder(p.task.ID, file, p.filter())
-	case p.Model.Mode == results.Recorded:
-		p.tape, err = tape.Player(p.task.ID, file, p.filter())
+		t.tape = tape.Recorder(t.task.ID, file, t.filter())
+	case t.Model.Mode == results.Recorded:
+		t.tape, err = tape.Player(t.task.ID, file, t.filter())
 	}
 	return err
 }
 
 // keepFiles records the files about which the task has claims, or restores recorded ones: those of servers that do not
 // run in process.
-func (p *player) keepFiles() error {
-	if p.tape == nil || p.Model.Record == p.Model.Servers {
+func (t *trial) keepFiles() error {
+	if t.tape == nil || t.Model.Record == t.Model.Servers {
 		return nil // neither recorded nor played
 	}
-	root, err := os.OpenRoot(p.dir)
+	root, err := os.OpenRoot(t.dir)
 	if err != nil {
 		return err
 	}
 	defer root.Close()
 	files := map[string]string{}
-	if p.Model.Servers {
-		if files, err = p.tape.Files(); err != nil {
+	if t.Model.Servers {
+		if files, err = t.tape.Files(); err != nil {
 			return err
 		}
 	}
-	for _, s := range p.task.Expect.State {
+	for _, s := range t.task.Expect.State {
 		label, _, _ := strings.Cut(strings.TrimSuffix(s.File, ".json"), "/")
-		if server := p.suite.Servers[label]; server != nil && server.InProcess != "" {
+		if server := t.suite.Servers[label]; server != nil && server.InProcess != "" {
 			continue
 		}
 		if text, ok := files[s.File]; ok {
 			if err := world.Put(root, s.File, text); err != nil {
 				return err
 			}
-		} else if data, err := root.ReadFile(s.File); err == nil && p.Model.Record {
+		} else if data, err := root.ReadFile(s.File); err == nil && t.Model.Record {
 			files[s.File] = string(data)
 		}
 	}
-	if p.Model.Record {
-		return p.tape.KeepFiles(files)
+	if t.Model.Record {
+		return t.tape.KeepFiles(files)
 	}
 	return nil
 }

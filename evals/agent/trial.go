@@ -26,6 +26,13 @@ type trial struct {
 	task    *suite.Task
 	n       int    // number of the attempt, from 0
 	program string // hash of this program, for the line
+
+	// The following fields are set while the trial runs.
+	dir    string
+	world  *world.World
+	store  record.Store
+	tape   *tape.Tape     // nil: the trial is neither recorded nor played
+	closes []func() error // end servers
 }
 
 // newLine returns the line of the trial before it runs.
@@ -89,23 +96,22 @@ func (t *trial) timeout() time.Duration {
 }
 
 // play runs the agent, fills in the line and returns the evidence, also with an error of the run itself.
-func (t *trial) play(ctx context.Context, l *results.Line) (*grade.Evidence, error) {
-	dir, err := os.MkdirTemp(t.Dir, "trial")
-	if err != nil {
+func (t *trial) play(ctx context.Context, l *results.Line) (_ *grade.Evidence, err error) {
+	if t.dir, err = os.MkdirTemp(t.Dir, "trial"); err != nil {
 		return nil, harnessError(err)
 	}
 	if !t.Keep {
-		defer os.RemoveAll(dir)
+		defer os.RemoveAll(t.dir)
 	}
-	p := &player{trial: t, dir: dir, store: record.NewMemory(), world: world.New(dir)}
-	defer p.close()
-	defer func() { removeSecrets(l, p.filter()) }()
-	err = p.performTask(ctx)
+	t.store, t.world = record.NewMemory(), world.New(t.dir)
+	defer t.close()
+	defer func() { removeSecrets(l, t.filter()) }()
+	err = t.performTask(ctx)
 	if void, ok := errors.AsType[*voidError](err); ok && void.cause == "harness" {
 		return nil, err
 	}
-	e := &grade.Evidence{Dir: dir, Ledger: p.world.Ledger()}
-	log, loadErr := p.store.Load(context.WithoutCancel(ctx), run.Key{ID: runID}) // the time may be up
+	e := &grade.Evidence{Dir: t.dir, Ledger: t.world.Ledger()}
+	log, loadErr := t.store.Load(context.WithoutCancel(ctx), run.Key{ID: runID}) // the time may be up
 	if loadErr != nil {
 		return nil, errors.Join(err, harnessError(fmt.Errorf("the run is lost: %w", loadErr)))
 	}
@@ -156,33 +162,23 @@ func judge(l *results.Line, e *grade.Evidence, err error) {
 	}
 }
 
-// player has the parts of a trial.
-type player struct {
-	*trial
-	dir    string
-	world  *world.World
-	store  record.Store
-	tape   *tape.Tape // nil: the trial is neither recorded nor played
-	closes []func() error
-}
-
-func (p *player) close() {
-	p.world.Close()
-	for _, c := range slices.Backward(p.closes) {
+func (t *trial) close() {
+	t.world.Close()
+	for _, c := range slices.Backward(t.closes) {
 		_ = c() // the trial is over
 	}
 }
 
 // performTask opens the tape, has the agent do the task, and records or restores its files.
-func (p *player) performTask(ctx context.Context) error {
-	if err := p.openTape(); err != nil {
+func (t *trial) performTask(ctx context.Context) error {
+	if err := t.openTape(); err != nil {
 		return harnessError(err)
 	}
-	err := p.drive(ctx)
-	if p.tape != nil {
-		err = errors.Join(p.tape.Err(), err)
+	err := t.drive(ctx)
+	if t.tape != nil {
+		err = errors.Join(t.tape.Err(), err)
 	}
-	return errors.Join(err, p.keepFiles())
+	return errors.Join(err, t.keepFiles())
 }
 
 // Bounds of a transcript. Later entries are left out, and longer texts cut.

@@ -38,10 +38,10 @@ func (f *faultyServer) call(ctx context.Context, t tool, r *sdk.CallToolRequest)
 	fault := f.fault(t.name, r.Params.InputResponses == nil)
 	switch fault.Kind {
 	case "fail":
-		f.record(t, r, false, true)
+		f.record(t, r, false)
 		return textResult(fault.Text, true), nil
 	case "error":
-		f.record(t, r, false, true)
+		f.record(t, r, false)
 		return nil, errors.New(fault.Text)
 	}
 	res, err := f.runTool(t, r)
@@ -95,7 +95,7 @@ func (f *faultyServer) runTool(t tool, r *sdk.CallToolRequest) (*sdk.CallToolRes
 	if t.ask != nil {
 		res, err := t.ask(r)
 		if err != nil || res.InputRequests == nil {
-			f.record(t, r, err == nil && !res.IsError, err != nil || res.IsError)
+			f.record(t, r, err == nil && !res.IsError)
 		}
 		return res, err
 	}
@@ -106,23 +106,23 @@ func (f *faultyServer) runTool(t tool, r *sdk.CallToolRequest) (*sdk.CallToolRes
 	f.w.mu.Lock()
 	text, err := t.run(c)
 	f.w.mu.Unlock()
-	f.record(t, r, err == nil, err != nil)
+	f.record(t, r, err == nil)
 	if err != nil {
 		return textResult(err.Error(), true), nil
 	}
 	return textResult(text, false), nil
 }
 
-// record adds a call to the ledger. It has an effect if it ran and its tool writes.
-func (f *faultyServer) record(t tool, r *sdk.CallToolRequest, ran, failed bool) {
+// record adds a call to the ledger. It has an effect if it succeeded and its tool writes.
+func (f *faultyServer) record(t tool, r *sdk.CallToolRequest, succeeded bool) {
 	f.w.mu.Lock()
 	defer f.w.mu.Unlock()
 	f.w.ledger = append(f.w.ledger, Entry{
 		Server:    f.label,
 		Tool:      t.name,
 		Arguments: r.Params.Arguments,
-		Effect:    ran && t.writes,
-		Failed:    failed,
+		Effect:    succeeded && t.writes,
+		Failed:    !succeeded,
 	})
 }
 
