@@ -7,10 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
-	"slices"
-	"strings"
 	"sync"
 )
 
@@ -210,33 +207,3 @@ func complete(w http.ResponseWriter, r *OpenAIRequest, blocks []Block, stream bo
 	}
 	fmt.Fprint(w, "data: [DONE]\n\n")
 }
-
-// openaiRule lists the parameters that a model accepts, by OpenAI's reference.
-type openaiRule struct {
-	efforts          string // efforts that it accepts; "" for a model that does not reason
-	chatTools        string // efforts with tools at Chat Completions: "any", "none" alone, or "never"
-	temperature      string // "always", or "none" with that effort alone, or "never"
-	reasonsOnRequest bool   // it reasons only if an effort is given
-	addsTools        bool   // accepts definitions of tools within a conversation
-}
-
-var openaiRules = map[string]openaiRule{
-	"gpt-4o":      {"", "any", "always", false, false},
-	"gpt-4.1":     {"", "any", "always", false, false},
-	"gpt-5-mini":  {"minimal low medium high", "any", "never", false, false},
-	"gpt-5.1":     {"none low medium high", "any", "none", true, false},
-	"gpt-5.4":     {"none low medium high xhigh", "any", "none", true, true},
-	"gpt-5.5":     {"none low medium high xhigh", "none", "none", false, true},
-	"gpt-5.6-sol": {"none low medium high xhigh max", "none", "none", false, true},
-	"gpt-6-sol":   {"none low medium high xhigh max", "none", "none", false, true},
-	"gpt-6-luna":  {"none low medium high xhigh max", "none", "none", false, true},
-	"gpt-6-astra": {"low medium high xhigh max", "never", "never", false, true},
-	"gpt-6.1-sol": {"low medium high xhigh max", "never", "never", false, true},
-	"o4-mini":     {"low medium high", "any", "never", false, false},
-}
-
-// OpenAIModels lists the models that the host knows.
-func OpenAIModels() []string { return slices.Sorted(maps.Keys(openaiRules)) }
-
-// OpenAIEfforts lists the efforts that a model accepts.
-func OpenAIEfforts(model string) []string { return strings.Fields(openaiRules[model].efforts) }
