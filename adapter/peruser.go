@@ -39,33 +39,44 @@ func (l *lender) userConn(
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no connection was free within %v (Policy.CallTimeout or WithTimeout)", limit))
 	defer cancel()
+	for {
+		conn, err := l.borrow(ctx, state, user, who)
+		if err != nil {
+			return nil, nil, &unsentError{err}
+		}
+		if err = await(ctx, conn.ready); err == nil {
+			err = conn.err
+		}
+		if err == nil {
+			return conn, func() { l.release(conn, who) }, nil
+		}
+		l.release(conn, who)
+		if _, abandoned := errors.AsType[*abandonedError](err); !abandoned || ctx.Err() != nil {
+			return nil, nil, &unsentError{err}
+		}
+	}
+}
+
+// borrow returns a connection of a user, which may still be opening. It waits until one is free, and reports why.
+func (l *lender) borrow(ctx context.Context, state *serverState, user string, who *caller.Caller) (*server, error) {
 	reported := ""
 	for {
 		lent, err := l.choose(state, user, who)
-		switch {
-		case err != nil:
-			return nil, nil, &unsentError{err}
-		case lent.conn == nil:
-			if lent.reason != reported {
-				reported = lent.reason
-				reportWaiting(ctx, l.opts.Logger, reported)
-			}
-			if err := await(ctx, lent.changed); err != nil {
-				return nil, nil, &unsentError{fmt.Errorf("server %q: %w", state.label, err)}
-			}
-			continue
-		case lent.unopened:
+		if err != nil {
+			return nil, err
+		}
+		if lent.unopened {
 			l.openFor(ctx, lent.conn)
 		}
-		if err = await(ctx, lent.conn.ready); err == nil {
-			err = lent.conn.err
+		if lent.conn != nil {
+			return lent.conn, nil
 		}
-		if err == nil {
-			return lent.conn, func() { l.release(lent.conn, who) }, nil
+		if lent.reason != reported {
+			reported = lent.reason
+			reportWaiting(ctx, l.opts.Logger, reported)
 		}
-		l.release(lent.conn, who)
-		if _, abandoned := errors.AsType[*abandonedError](err); !abandoned || ctx.Err() != nil {
-			return nil, nil, &unsentError{err}
+		if err := await(ctx, lent.changed); err != nil {
+			return nil, fmt.Errorf("server %q: %w", state.label, err)
 		}
 	}
 }

@@ -166,7 +166,7 @@ func appendParagraph(text *strings.Builder, more string) {
 	text.WriteString(more)
 }
 
-// answer returns the answer of a response. Its call items are empty until completeItems.
+// answer returns the answer of a response.
 func (w *responseWire) answer() (*answer, error) {
 	switch {
 	case hasError(w.error):
@@ -177,16 +177,24 @@ func (w *responseWire) answer() (*answer, error) {
 		return nil, &Error{Code: CodeEmpty, Message: "the answer has no output"}
 	}
 	a := &answer{Reply: Reply{ID: w.id, Model: w.model, Usage: w.usage, Finish: FinishStop}}
-	if w.status == "incomplete" {
+	switch {
+	case w.status == "incomplete" && w.reason == "content_filter":
+		a.Finish = FinishContentFilter
+	case w.status == "incomplete":
 		a.Finish = FinishLength
-		if w.reason == "content_filter" {
-			a.Finish = FinishContentFilter
-		}
 	}
+	if err := a.setItems(w.items); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// setItems sets the items, and the texts and calls in them. Items of calls are empty until completeItems.
+func (a *answer) setItems(items []itemWire) error {
 	var reasoning []json.RawMessage
 	var texts itemTexts
-	for i := range w.items {
-		switch item := &w.items[i]; item.kind {
+	for i := range items {
+		switch item := &items[i]; item.kind {
 		case "message":
 			text := wellFormed(item.text)
 			texts.text.WriteString(text)
@@ -203,7 +211,7 @@ func (w *responseWire) answer() (*answer, error) {
 			}
 		case "function_call":
 			if len(a.ToolCalls) == maxCalls {
-				return nil, errManyCalls
+				return errManyCalls
 			}
 			a.ToolCalls = append(a.ToolCalls, ToolCall{ID: item.callID, Name: item.name, Arguments: wellFormed(item.arguments)})
 			a.Items = append(a.Items, Item{Call: &ToolCall{}})
@@ -213,7 +221,7 @@ func (w *responseWire) answer() (*answer, error) {
 	if len(reasoning) > 0 {
 		a.Details, _ = jsonrpc.Marshal(reasoning) // JSON always marshals
 	}
-	return a, nil
+	return nil
 }
 
 // completeItems sets the items of the calls, in order. nil stands for a call that was dropped; without calls, all were

@@ -2,6 +2,7 @@ package inquiry
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/mcpchain/mcpchain/internal/excerpt"
@@ -12,42 +13,11 @@ import (
 // user message with a tool result holds nothing else, and every assistant message with tool uses is
 // followed immediately by the results of exactly these calls.
 func CheckMessages(messages []mcp.SamplingMessage) error {
-	var open map[string]bool
+	var open map[string]bool // ids of the tool uses without a result
 	for i, m := range messages {
-		if m.Role != "user" && m.Role != "assistant" {
-			return fmt.Errorf("message %d: role %q is neither user nor assistant", i, excerpt.Cut(m.Role))
-		}
-		results, others := 0, 0
-		uses := map[string]bool{}
-		for _, c := range m.Content {
-			switch c := c.(type) {
-			case *mcp.ToolResultContent:
-				results++
-				if m.Role != "user" {
-					return fmt.Errorf("message %d: tool result in an %s message", i, m.Role)
-				}
-				if !open[c.ToolUseID] {
-					return fmt.Errorf("message %d: tool result for %q, which no tool use before it awaits", i, excerpt.Cut(c.ToolUseID))
-				}
-				delete(open, c.ToolUseID)
-			case *mcp.ToolUseContent:
-				others++
-				if m.Role != "assistant" {
-					return fmt.Errorf("message %d: tool use in a %s message", i, m.Role)
-				}
-				if uses[c.ID] {
-					return fmt.Errorf("message %d: tool use id %q twice", i, excerpt.Cut(c.ID))
-				}
-				uses[c.ID] = true
-			default:
-				others++
-			}
-		}
-		if results > 0 && others > 0 {
-			return fmt.Errorf("message %d: tool results are mixed with other content", i)
-		}
-		if len(open) > 0 {
-			return fmt.Errorf("message %d: %d tool uses before it have no result", i, len(open))
+		uses, err := checkMessage(m, open)
+		if err != nil {
+			return fmt.Errorf("message %d: %w", i, err)
 		}
 		open = uses
 	}
@@ -55,6 +25,43 @@ func CheckMessages(messages []mcp.SamplingMessage) error {
 		return fmt.Errorf("%d tool uses have no result", len(open))
 	}
 	return nil
+}
+
+// checkMessage checks the message after one with open tool uses, and returns its own.
+func checkMessage(m mcp.SamplingMessage, open map[string]bool) (uses map[string]bool, err error) {
+	if m.Role != "user" && m.Role != "assistant" {
+		return nil, fmt.Errorf("role %q is neither user nor assistant", excerpt.Cut(m.Role))
+	}
+	results := 0
+	uses = map[string]bool{}
+	for _, c := range m.Content {
+		switch c := c.(type) {
+		case *mcp.ToolResultContent:
+			switch {
+			case m.Role != "user":
+				return nil, fmt.Errorf("tool result in an %s message", m.Role)
+			case !open[c.ToolUseID]:
+				return nil, fmt.Errorf("tool result for %q, which no tool use before it awaits", excerpt.Cut(c.ToolUseID))
+			}
+			delete(open, c.ToolUseID)
+			results++
+		case *mcp.ToolUseContent:
+			switch {
+			case m.Role != "assistant":
+				return nil, fmt.Errorf("tool use in a %s message", m.Role)
+			case uses[c.ID]:
+				return nil, fmt.Errorf("tool use id %q twice", excerpt.Cut(c.ID))
+			}
+			uses[c.ID] = true
+		}
+	}
+	switch {
+	case results > 0 && results < len(m.Content):
+		return nil, errors.New("tool results are mixed with other content")
+	case len(open) > 0:
+		return nil, fmt.Errorf("%d tool uses before it have no result", len(open))
+	}
+	return uses, nil
 }
 
 // ContentType returns the type of content in the protocol, such as "text", or "" for content that
