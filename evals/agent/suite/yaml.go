@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
-	"strconv"
+	"slices"
 	"strings"
 	"sync"
 
@@ -137,58 +137,34 @@ func checkSchema(object []byte) error {
 // pointerToken returns a key as a part of a JSON pointer.
 func pointerToken(key string) string { return strings.NewReplacer("~", "~0", "/", "~1").Replace(key) }
 
-// lineAt returns the line of the value at a JSON pointer. If it cannot find the value, for example behind an alias, it
-// returns the line of the value around it. It returns 1 for the whole document, and for text that is not YAML.
+// lineAt returns the line of the value at a JSON pointer, or of its key. If it cannot find the value, for example behind
+// an alias, it returns the line of the value around it. It returns 1 for the whole document, and for text that is not YAML.
 func lineAt(data []byte, pointer string) int {
-	line := 1
 	file, err := parser.ParseBytes(data, 0)
-	if err != nil || len(file.Docs) == 0 || pointer == "" {
-		return line
+	if err != nil || len(file.Docs) == 0 || file.Docs[0].Body == nil || pointer == "" {
+		return 1
 	}
-	n := file.Docs[0].Body
-	for name := range strings.SplitSeq(pointer[1:], "/") {
-		n, line = member(n, strings.NewReplacer("~1", "/", "~0", "~").Replace(name), line)
+	lines := firstLines{}
+	ast.Walk(lines, file.Docs[0].Body)
+	path := "$"
+	for token := range strings.SplitSeq(pointer[1:], "/") {
+		name := strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
+		steps := []string{"[" + name + "]", "." + name, ".'" + name + "'"} // in a list, in an object, with quotes
+		i := slices.IndexFunc(steps, func(step string) bool { return lines[path+step] > 0 })
+		if i < 0 {
+			break
+		}
+		path += steps[i]
 	}
-	return line
+	return max(1, lines[path])
 }
 
-// member returns a member of an object or a list, and the line where it begins, or nil and the given line if there is
-// none.
-func member(n ast.Node, name string, line int) (ast.Node, int) {
-	if anchor, ok := n.(*ast.AnchorNode); ok {
-		n = anchor.Value
-	}
-	switch n := n.(type) {
-	case ast.MapNode:
-		for all := n.MapRange(); all.Next(); {
-			if keyName(all.Key()) == name {
-				return all.Value(), all.Key().GetToken().Position.Line
-			}
-		}
-	case ast.ArrayNode:
-		for i, all := 0, n.ArrayRange(); all.Next(); i++ {
-			if strconv.Itoa(i) == name {
-				return all.Value(), startLine(all.Value())
-			}
-		}
-	}
-	return nil, line
-}
+// firstLines has the line where each value begins, with its key, by its path in the form of the parser.
+type firstLines map[string]int
 
-// startLine returns the line where a value begins: for an object, the line of its first key.
-func startLine(n ast.Node) int {
-	if m, ok := n.(ast.MapNode); ok {
-		if all := m.MapRange(); all.Next() {
-			return all.Key().GetToken().Position.Line
-		}
+func (f firstLines) Visit(n ast.Node) ast.Visitor {
+	if _, ok := f[n.GetPath()]; !ok {
+		f[n.GetPath()] = n.GetToken().Position.Line
 	}
-	return n.GetToken().Position.Line
-}
-
-// keyName returns a key without its quotes.
-func keyName(n ast.MapKeyNode) string {
-	if text, ok := n.(*ast.StringNode); ok {
-		return text.Value
-	}
-	return n.GetToken().Value
+	return f
 }
