@@ -88,8 +88,10 @@ func (e *engine) failAt(stop StopReason, err error) error {
 	if failed, ok := errors.AsType[*model.Error](err); ok {
 		end.ModelError = int(failed.Kind)
 	}
-	if recordErr := e.rec.record(nil, end); recordErr != nil {
-		return recordErr
+	if e.rec.writer.writeError() == nil { // otherwise a later process continues the run
+		if recordErr := e.rec.record(nil, end); recordErr != nil {
+			return recordErr
+		}
 	}
 	if commitErr := e.rec.commit(); commitErr != nil {
 		if cause := errors.Unwrap(commitErr); cause != nil && errors.Is(err, cause) {

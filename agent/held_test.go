@@ -403,6 +403,39 @@ func TestLeaseThatIsLate(t *testing.T) {
 	})
 }
 
+// A run whose lease cannot be confirmed has not failed: its calls are stopped, and its last outcomes stored if the store takes them.
+func TestOutcomesOfAnUnconfirmedLease(t *testing.T) {
+	for failing, want := range map[string]string{"renew": "slept 50 s", "renew and append": unknown} {
+		synctestRun(t, failing, func(t *testing.T) {
+			var gone atomic.Bool
+			store := watch(record.NewMemory(), func(c *storeCall) error {
+				if gone.Load() && strings.Contains(failing, c.Method) {
+					return errAway
+				}
+				return c.Do()
+			})
+			late := func(next mcpclient.Handler) mcpclient.Handler {
+				return func(ctx context.Context, r *mcpclient.Request) (json.RawMessage, error) {
+					if r.Name == "echo" {
+						time.Sleep(50*time.Second + time.Millisecond) // 10 s before the end of the lease nothing is sent
+					}
+					return next(ctx, r)
+				}
+			}
+			toolset, _ := open(t, &adapter.Options{ClientOptions: &mcpclient.Options{Middleware: []mcpclient.Middleware{late}}})
+			a := withTools(t, play(uses(sleep("1", 50), toolCall("2", "echo", "{}"), sleep("3", 3600)), says("done")), toolset,
+				&agent.Options{Durable: agent.Durable{Store: store, LeaseTTL: leaseTTL}, ParallelWrites: true})
+			began, ended := time.Now(), begin(t.Context(), a)
+			time.Sleep(time.Second)
+			gone.Store(true)
+			check.Is(t, (<-ended).err, errAway)
+			within(t, "end", time.Since(began), 50*time.Second, 56*time.Second)
+			gone.Store(false)
+			check.Equal(t, "first result", results(resumed(t, a).Messages)[0], want)
+		})
+	}
+}
+
 const leaseTTL = time.Minute
 
 // halting is the store of a process that is stopped after the commit of an intent, for two leases:

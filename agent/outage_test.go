@@ -57,9 +57,7 @@ func TestResultDuringAnOutage(t *testing.T) {
 			store, gone := away(memory)
 			a := slowAgent(t, store, 3*time.Second) // with leases of 6 s
 			begun(t, a, agent.WithRun(theRun.ID))
-			ctx, stop := context.WithCancel(t.Context())
-			ended := make(chan error)
-			go func() { ended <- agent.Recover(ctx, store, []*agent.Agent{a}, nil) }()
+			defer recovering(t, store, a, nil)()
 			time.Sleep(2 * time.Second)
 			gone.Store(true)
 			time.Sleep(14 * time.Second)
@@ -70,8 +68,6 @@ func TestResultDuringAnOutage(t *testing.T) {
 			time.Sleep(2 * time.Minute)
 			check.Equal(t, "status", load(t, memory, theRun).Head.Status, run.StatusFinished)
 			check.Contains(t, "what the model reads", stateOf(t, memory, theRun).History[2].Parts[0].Text, tt.want)
-			stop()
-			<-ended
 		})
 	}
 }
@@ -174,6 +170,7 @@ func TestStoreThatFails(t *testing.T) {
 		"once, kept":        {func(n int) (error, bool) { return map[bool]error{true: down}[n == 0], true }, true},
 		"for ten seconds":   {func(n int) (error, bool) { return map[bool]error{true: down}[n < 10], false }, true},
 		"for good":          {func(int) (error, bool) { return down, false }, false},
+		"panics":            {func(int) (error, bool) { panic("disk gone") }, false},
 		"too large":         {func(int) (error, bool) { return record.ErrTooLarge, false }, false},
 		"held by another":   {func(int) (error, bool) { return record.ErrConflict, false }, false},
 		"a deadline of its": {func(n int) (error, bool) { return map[bool]error{true: context.DeadlineExceeded}[n == 0], false }, true},

@@ -33,6 +33,14 @@ func recovers(t *testing.T, store record.Store, a *agent.Agent, limit time.Durat
 	check.Is(t, agent.Recover(ctx, store, []*agent.Agent{a}, opts), context.DeadlineExceeded)
 }
 
+// recovering has a process work on the runs of a store until it is stopped.
+func recovering(t *testing.T, store record.Store, a *agent.Agent, opts *agent.RecoverOptions) (stop func()) {
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- agent.Recover(ctx, store, []*agent.Agent{a}, opts) }()
+	return func() { cancel(); check.Is(t, <-ended, context.Canceled) }
+}
+
 // Recover continues a run whose process has ended once its lease is over, and with one that waits once its answer is there.
 func TestRecover(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -43,9 +51,7 @@ func TestRecover(t *testing.T) {
 		asking, _ := process(t, store, play(uses(toolCall("1", "ask", "{}"))), agent.Options{})
 		waiting := mustRun(t, asking, human("go"), agent.WithRun("waiting"))
 		second, _ := process(t, store, play(says("done")), agent.Options{})
-		ctx, stop := context.WithCancel(t.Context())
-		ended := make(chan error)
-		go func() { ended <- agent.Recover(ctx, store, []*agent.Agent{second}, nil) }()
+		defer recovering(t, store, second, nil)()
 		statuses := func() []run.Status {
 			return []run.Status{load(t, store, run.Key{ID: "killed"}).Head.Status, load(t, store, run.Key{ID: "waiting"}).Head.Status}
 		}
@@ -54,8 +60,6 @@ func TestRecover(t *testing.T) {
 		check.Must(t, first.Reply(t.Context(), run.Key{ID: "waiting"}, accepted(t, waiting.Questions[0], map[string]any{"name": "Ann"})))
 		time.Sleep(time.Minute)
 		check.Same(t, "in the end", statuses(), []run.Status{run.StatusFinished, run.StatusFinished})
-		stop()
-		check.Is(t, <-ended, context.Canceled)
 	})
 }
 
@@ -69,19 +73,15 @@ func TestRecoverForUsers(t *testing.T) {
 		}, nil)
 		a := newAgent(t, model, &agent.Options{Durable: agent.Durable{Store: store}, Tools: []adapter.Source{whose}})
 		wake, ended := make(chan struct{}), make(chan *agent.Result)
-		ctx, stop := context.WithCancel(t.Context())
-		done := make(chan error)
 		var works []context.Context
-		go func() {
-			done <- agent.Recover(ctx, store, []*agent.Agent{a}, &agent.RecoverOptions{
-				PollInterval: time.Hour, Wake: wake,
-				Context: func(ctx context.Context, key run.Key) context.Context {
-					works = append(works, ctx)
-					return context.WithValue(ctx, userKey{}, key.Tenant)
-				},
-				OnEnd: func(_ run.Key, result *agent.Result, _ error) { ended <- result },
-			})
-		}()
+		defer recovering(t, store, a, &agent.RecoverOptions{
+			PollInterval: time.Hour, Wake: wake,
+			Context: func(ctx context.Context, key run.Key) context.Context {
+				works = append(works, ctx)
+				return context.WithValue(ctx, userKey{}, key.Tenant)
+			},
+			OnEnd: func(_ run.Key, result *agent.Result, _ error) { ended <- result },
+		})()
 		synctest.Wait()
 		for _, user := range []string{"ada", "bob"} {
 			began := time.Now()
@@ -92,8 +92,6 @@ func TestRecoverForUsers(t *testing.T) {
 			synctest.Wait()
 			check.Equal(t, "the context of "+user+"'s run has ended with it", works[len(works)-1].Err() != nil, true)
 		}
-		stop()
-		<-done
 	})
 }
 
@@ -214,24 +212,6 @@ func TestKnownOutcomeIsKept(t *testing.T) {
 	}
 }
 
-// A store that fails stops the calls that are under way, and a panic of it is an error.
-func TestStoreFails(t *testing.T) {
-	for _, panics := range []bool{false, true} {
-		synctest.Test(t, func(t *testing.T) {
-			store := (&dying{at: 4, die: func(context.Context) error {
-				if panics {
-					panic("disk gone")
-				}
-				return errFull
-			}}).in(record.NewMemory())
-			a, _ := process(t, store, play(uses(toolCall("1", "echo", `{"x":1}`), sleep("2", 3600))), agent.Options{})
-			start := time.Now()
-			check.Fails(t, check.Err(a.Run(t.Context(), human("go"))))
-			within(t, "took", time.Since(start), 0, time.Minute)
-		})
-	}
-}
-
 // An answer that comes before the run is suspended is taken.
 func TestAnswerWhileOthersRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -310,11 +290,7 @@ func TestRecoverForgetsWaits(t *testing.T) {
 			return nil
 		})
 		a := newAgent(t, play(says("x")), &agent.Options{Durable: agent.Durable{Store: store}})
-		ctx, stop := context.WithCancel(t.Context())
-		ended := make(chan error)
-		go func() {
-			ended <- agent.Recover(ctx, store, []*agent.Agent{a}, &agent.RecoverOptions{Logger: slog.New(slog.DiscardHandler)})
-		}()
+		defer recovering(t, store, a, &agent.RecoverOptions{Logger: slog.New(slog.DiscardHandler)})()
 		for range 2 {
 			due.Store(true)
 			var waits []int
@@ -327,8 +303,6 @@ func TestRecoverForgetsWaits(t *testing.T) {
 			due.Store(false)
 			time.Sleep(3 * time.Minute)
 		}
-		stop()
-		<-ended
 	})
 }
 
@@ -368,10 +342,8 @@ func TestRecoverBesideADamagedRun(t *testing.T) {
 		id := fmt.Sprint(i)
 		check.Must(t, store.Reply(t.Context(), run.Key{ID: id}, []run.Reply{{Question: question(t, store, id), Action: run.ActionAllow}}))
 	}
-	files, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))
-	check.Must(t, err)
 	damaged := 0
-	for _, file := range files {
+	for _, file := range check.Value(filepath.Glob(filepath.Join(dir, "*.jsonl")))(t) {
 		data, err := os.ReadFile(file)
 		if err == nil && bytes.Contains(data, []byte(`"id":"3"`)) {
 			data[len(data)-20] ^= 1
@@ -381,7 +353,7 @@ func TestRecoverBesideADamagedRun(t *testing.T) {
 		check.Must(t, err)
 	}
 	var log bytes.Buffer
-	err = agent.Recover(t.Context(), store, []*agent.Agent{a}, &agent.RecoverOptions{UntilIdle: true, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	err := agent.Recover(t.Context(), store, []*agent.Agent{a}, &agent.RecoverOptions{UntilIdle: true, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	check.Same(t, "runs that continued, damaged ones, and the error", []any{worked.Load(), damaged, err}, []any{int64(9), 1, nil})
 	check.Equal(t, log.String(), strings.Count(log.String(), "a run cannot be read"), 1)
 }
@@ -412,9 +384,8 @@ func TestRecoverLogsAnOutage(t *testing.T) {
 // is told. Revive has it run again. Progress in between counts from the start.
 func TestParkedRun(t *testing.T) {
 	inEveryStore(t, func(t *testing.T, store record.Store) {
-		key := theRun
-		calls := dies(t, store, key.ID, 11)
-		head := load(t, store, key).Head
+		calls := dies(t, store, theRun.ID, 11)
+		head := load(t, store, theRun).Head
 		check.Same(t, "status, takeovers and calls", []any{head.Status, head.Takeovers, calls}, []any{run.StatusRunning, 10, 11})
 		var told error
 		healthy, _ := process(t, store, play(says("done")), agent.Options{})
@@ -422,14 +393,14 @@ func TestParkedRun(t *testing.T) {
 		recovers(t, store, healthy, 30*time.Second, options)
 		check.Must(t, told) // the run is not taken up so soon
 		recovers(t, store, healthy, 10*time.Minute, options)
-		check.Equal(t, "status", load(t, store, key).Head.Status, run.StatusFailed)
+		check.Equal(t, "status", load(t, store, theRun).Head.Status, run.StatusFailed)
 		check.Is(t, told, agent.ErrFailed)
 		check.Text(t, told, "10 processes in a row")
-		check.Must(t, record.Revive(t.Context(), store, key))
-		check.Fails(t, record.Revive(t.Context(), store, key), "a run that has not failed")
+		check.Must(t, record.Revive(t.Context(), store, theRun))
+		check.Fails(t, record.Revive(t.Context(), store, theRun), "a run that has not failed")
 		told = nil
 		recovers(t, store, healthy, time.Minute, options)
-		head = load(t, store, key).Head
+		head = load(t, store, theRun).Head
 		check.Same(t, "status, takeovers and error", []any{head.Status, head.Takeovers, told}, []any{run.StatusFinished, 0, nil})
 	})
 }
@@ -524,13 +495,11 @@ func TestEndThatTheStoreLacks(t *testing.T) {
 		})
 		a := newAgent(t, play(says("done")), &agent.Options{Durable: agent.Durable{Store: store}})
 		begun(t, a)
-		ctx, stop := context.WithCancel(t.Context())
 		var got []any
 		options := &agent.RecoverOptions{Logger: slog.New(slog.DiscardHandler), OnEnd: func(_ run.Key, r *agent.Result, err error) {
 			got = []any{r.Status, r.Output, errors.Is(err, record.ErrTooLarge)}
-			stop()
 		}}
-		check.Is(t, agent.Recover(ctx, store, []*agent.Agent{a}, options), context.Canceled)
+		recovers(t, store, a, time.Second, options)
 		check.Same(t, "end", got, []any{run.StatusRunning, "", true})
 	})
 }

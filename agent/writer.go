@@ -27,8 +27,8 @@ type writer struct {
 	writing bool       // a goroutine is writing earlier records
 	wrote   sync.Cond  // signals that writing is false again
 	done    uint64     // number of the last record that is durable and whose events were emitted
-	err     error      // why nothing more can be written
-	refused bool       // the store has failed, or the lease may be lost: save writes nothing
+	err     error      // why nothing more can be committed
+	refused bool       // the store did not take records: save writes nothing
 	retryAt uint64     // the record from which a snapshot is made again, after one was too large
 	durable run.Status // status of the run in the store
 
@@ -88,7 +88,7 @@ type batch struct {
 const maxCommit = 16 << 20
 
 // commit returns when all records are durable and their events were emitted, or with the error that
-// ends all writing. Records that are added meanwhile belong to the next write. A snapshot that is due
+// ends all commits. Records that are added meanwhile belong to the next write. A snapshot that is due
 // is written, too.
 func (w *writer) commit() error {
 	w.mu.Lock()
@@ -123,7 +123,7 @@ func (w *writer) writeLocked() {
 	w.writing = true
 	w.mu.Unlock()
 	err := guard("the store", func() error {
-		if err := w.appendAll(queued); err != nil {
+		if err := w.appendAll(w.ctx, queued); err != nil {
 			return err
 		}
 		for _, e := range events {
@@ -154,36 +154,36 @@ func (w *writer) takeBatchesLocked() []batch {
 	return all
 }
 
-// appendAll makes records durable.
-func (w *writer) appendAll(batches []batch) error {
+// appendAll makes records durable, see appendRecords.
+func (w *writer) appendAll(ctx context.Context, batches []batch) error {
 	for _, b := range batches {
 		records, err := ledger.Encode(b.records...)
 		if err != nil {
 			return w.markRefused(err)
 		}
-		if err := w.appendRecords(b.head, records); err != nil {
+		if err := w.appendRecords(ctx, b.head, records); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// appendRecords makes records durable. If the context of the run has ended, or ends meanwhile, the
+// appendRecords makes records durable. If ctx is the context of the run and has ended, or ends meanwhile, the
 // store gets lastWrite for that.
-func (w *writer) appendRecords(head run.Head, records []run.Record) error {
-	ctx := w.ctx
-	if ctx.Err() != nil {
+func (w *writer) appendRecords(ctx context.Context, head run.Head, records []run.Record) error {
+	late := ctx
+	if ctx == w.ctx && ctx.Err() != nil {
 		var cancel context.CancelFunc
-		ctx, cancel = w.hold.lastContext(ctx)
+		late, cancel = w.hold.lastContext(ctx)
 		defer cancel()
 	}
 	began := time.Now()
-	err := w.hold.append(ctx, head, records)
+	err := w.hold.append(late, head, records)
 	if w.observer != nil {
-		w.observer.Appended(ctx, time.Since(began), err)
+		w.observer.Appended(late, time.Since(began), err)
 	}
-	if err != nil && ctx == w.ctx && ctx.Err() != nil { // it ended in the meantime
-		return w.appendRecords(head, records)
+	if err != nil && late == w.ctx && late.Err() != nil { // it ended in the meantime
+		return w.appendRecords(ctx, head, records)
 	}
 	if err != nil {
 		return w.markRefused(err)
@@ -229,24 +229,30 @@ func (w *writer) snapshotLocked() {
 // maxSnapshot bounds a snapshot in bytes: stores bound what they write at once.
 const maxSnapshot = 16 << 20
 
-// save makes the last records durable, even if nobody takes their events any more. It does nothing
-// after the store has failed.
+// save makes the last records durable, even if nobody takes their events any more, or the lease could not be
+// confirmed: then it takes at most lastWrite. It does nothing after the store has failed.
 func (w *writer) save() error {
 	w.mu.Lock()
 	for w.writing {
 		w.wrote.Wait()
 	}
 	last := w.takeBatchesLocked()
-	refused := w.refused
+	err, refused := w.err, w.refused
 	w.mu.Unlock()
 	if w.hold == nil || refused {
 		return nil
 	}
-	return guard("the store", func() error { return w.appendAll(last) })
+	ctx := w.ctx
+	if err != nil && ctx.Err() == nil {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, lastWrite)
+		defer cancel()
+	}
+	return guard("the store", func() error { return w.appendAll(ctx, last) })
 }
 
-// confirm returns an error if another process may have acquired the run. Then nothing is sent
-// or written any more.
+// confirm returns an error if another process may have acquired the run. Then nothing is sent any more, and only
+// save writes: the store refuses its records if another process has the run.
 func (w *writer) confirm(ctx context.Context) error {
 	if w.hold == nil {
 		return nil
@@ -260,11 +266,10 @@ func (w *writer) confirm(ctx context.Context) error {
 	if w.err == nil {
 		w.err = err
 	}
-	w.refused = true
 	return err
 }
 
-// writeError returns why nothing more can be written, or nil.
+// writeError returns why nothing more can be committed, or nil.
 func (w *writer) writeError() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
