@@ -18,6 +18,7 @@ import (
 	"github.com/mcpchain/mcpchain/internal/check"
 	"github.com/mcpchain/mcpchain/internal/ledger"
 	"github.com/mcpchain/mcpchain/internal/ledger/ledgertest"
+	"github.com/mcpchain/mcpchain/internal/testenv"
 )
 
 // TestMain lets the test binary be a process that works on the run in a directory.
@@ -94,7 +95,7 @@ func TestKill(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, nil)
 	create(t, s, key)
-	for i := range 50 {
+	for i := 0; i < 50; i += testenv.Step(1) {
 		cmd, out := start(t, "append", dir)
 		var seq uint64
 		var q string
