@@ -75,7 +75,7 @@ func (s *site) say(r *http.Request, user string, q question) (reply, error) {
 	id := r.PathValue("id")
 	ask := func(before ...string) error { return s.opts.Talk.Say(r.Context(), user, id, q.Text, before...) }
 	if s.opts.Views != nil {
-		return accepted(id, s.opts.Views.Ask(user, id, ask))
+		return accepted(id, s.opts.Views.WithContexts(user, id, ask))
 	}
 	return accepted(id, ask())
 }
@@ -91,8 +91,8 @@ func (s *site) edit(r *http.Request, user string, q replacement) (reply, error) 
 }
 
 // answer answers a question to the user, such as an approval or a form of a server.
-func (s *site) answer(r *http.Request, user string, a talk.Answer) (reply, error) {
-	return accepted(r.PathValue("id"), s.opts.Talk.Answer(r.Context(), user, r.PathValue("id"), a))
+func (s *site) answer(r *http.Request, user string, a talk.Reply) (reply, error) {
+	return accepted(r.PathValue("id"), s.opts.Talk.Reply(r.Context(), user, r.PathValue("id"), a))
 }
 
 // stop ends the turn.

@@ -35,15 +35,15 @@ func (s *site) viewRoutes(mux *http.ServeMux) {
 		return done(views.Say(r.Context(), user, r.PathValue("session"), body.First, body.Messages))
 	}))
 	mux.Handle("POST /api/views/{session}/answers", route(s, rates, func(r *http.Request, user string, body struct {
-		Ask string `json:"ask"`
-		Yes bool   `json:"yes"`
+		Question string `json:"ask"`
+		Yes      bool   `json:"yes"`
 	}) (reply, error) {
-		return done(views.Answer(user, r.PathValue("session"), body.Ask, body.Yes))
+		return done(views.Reply(user, r.PathValue("session"), body.Question, body.Yes))
 	}))
 	mux.Handle("POST /api/views/{session}/mode", route(s, rates, func(r *http.Request, user string, body struct {
 		Mode string `json:"mode"`
 	}) (reply, error) {
-		return done(views.Mode(user, r.PathValue("session"), body.Mode))
+		return done(views.SetMode(user, r.PathValue("session"), body.Mode))
 	}))
 	mux.Handle("DELETE /api/views/{session}", route(s, rates, func(r *http.Request, user string, _ none) (reply, error) {
 		return done(views.End(r.Context(), user, r.PathValue("session"), r.URL.Query().Has("gone")))

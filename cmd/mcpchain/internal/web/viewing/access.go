@@ -77,7 +77,7 @@ func (s *Service) mayRepeat(server, name string) bool {
 // question is a view's question to its user.
 type question struct {
 	Session string `json:"session"`
-	Ask     string `json:"ask"`
+	ID      string `json:"ask"`
 	Kind    string `json:"kind"` // link or message
 	Server  string `json:"server"`
 	Text    string `json:"text"`           // with invisible characters escaped
@@ -112,19 +112,19 @@ func (v *view) ask(ctx context.Context, kind, text, href string) error {
 	}
 }
 
-// Answer answers a question of a view. The error is talk.ErrGone if the question is not open.
-func (s *Service) Answer(user, id, ask string, yes bool) error {
+// Reply replies to a question of a view. The error is talk.ErrGone if the question is not open.
+func (s *Service) Reply(user, id, question string, yes bool) error {
 	v, err := s.viewOf(user, id)
 	if err != nil {
 		return err
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	answer := v.questions[ask]
+	answer := v.questions[question]
 	if answer == nil {
 		return talk.ErrGone
 	}
-	delete(v.questions, ask)
+	delete(v.questions, question)
 	answer <- yes
 	return nil
 }
@@ -144,7 +144,7 @@ func (a *access) onMessage(ctx context.Context, content []mcp.Content) error {
 	if err := v.ask(ctx, "message", hosttext.Escape(text), ""); err != nil {
 		return err
 	}
-	return a.service.Ask(user, v.call.Conversation, func(before ...string) error {
+	return a.service.WithContexts(user, v.call.Conversation, func(before ...string) error {
 		return a.service.opts.Talk.Say(hosting.WithUser(ctx, user), user, v.call.Conversation, viewframe.Attribution(v.call.Server)+text, before...)
 	})
 }
@@ -155,9 +155,9 @@ func (v *view) onDisplayMode(_ context.Context, mode string) (string, error) {
 	return mode, nil
 }
 
-// Mode tells a view that the user has changed its mode. The error is talk.ErrUnfit for a mode that the page or
+// SetMode tells a view that the user has changed its mode. The error is talk.ErrUnfit for a mode that the page or
 // the view does not have, or talk.ErrGone if there is no such view.
-func (s *Service) Mode(user, id string, mode string) error {
+func (s *Service) SetMode(user, id string, mode string) error {
 	v, err := s.viewOf(user, id)
 	if err != nil {
 		return err

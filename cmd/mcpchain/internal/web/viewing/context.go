@@ -60,9 +60,9 @@ func contextsIn(conversation string, all []*modelContext) (out []*modelContext) 
 	return out
 }
 
-// Ask calls say, which asks a user's question, with what the views of the conversation want the model to know. The
-// model gets each text once; if say fails, it gets them with the next question.
-func (s *Service) Ask(user, conversation string, say func(before ...string) error) error {
+// WithContexts calls say, which asks a user's question, with what the views of the conversation want the model to know.
+// The model gets each text once; if say fails, it gets them with the next question.
+func (s *Service) WithContexts(user, conversation string, say func(before ...string) error) error {
 	s.mu.Lock()
 	contexts := contextsIn(conversation, s.contexts[user])
 	s.mu.Unlock()

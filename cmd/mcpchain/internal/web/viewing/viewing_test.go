@@ -43,7 +43,7 @@ func TestModelContext(t *testing.T) {
 	}
 	check.Contains(t, "a context over 16 KiB", v.knows(strings.Repeat("x", 16<<10+1)), "-32602")
 	refused := errors.New("refused")
-	check.Equal(t, "", w.views.Ask("Ada", id, func(...string) error { return refused }), refused)
+	check.Equal(t, "", w.views.WithContexts("Ada", id, func(...string) error { return refused }), refused)
 	said := []string{"Show me the shop."}
 	want := func(question string, before ...string) {
 		t.Helper()
@@ -85,7 +85,7 @@ func TestModelContextIsBounded(t *testing.T) {
 		for n := 1; n < views && i > 0; n++ { // 8 of a conversation, 32 in all
 			want = append(want, from+fmt.Sprint(n))
 		}
-		_ = w.views.Ask("Ada", id, func(before ...string) error { check.Same(t, i, before, want); return nil })
+		_ = w.views.WithContexts("Ada", id, func(before ...string) error { check.Same(t, i, before, want); return nil })
 	}
 }
 
@@ -106,8 +106,8 @@ func TestUsersAreApart(t *testing.T) {
 	for name, err := range map[string]error{
 		"say":    w.views.Say(t.Context(), "Grace", ada.opened.Session, 0, nil),
 		"end":    w.views.End(t.Context(), "Grace", ada.opened.Session, false),
-		"mode":   w.views.Mode("Grace", ada.opened.Session, "fullscreen"),
-		"answer": w.views.Answer("Grace", ada.opened.Session, "1", true),
+		"mode":   w.views.SetMode("Grace", ada.opened.Session, "fullscreen"),
+		"answer": w.views.Reply("Grace", ada.opened.Session, "1", true),
 	} {
 		check.Is(t, err, talk.ErrGone, name, "at the view of another user")
 	}
@@ -125,7 +125,7 @@ func TestUsersAreApart(t *testing.T) {
 	check.That(t, !strings.Contains(said, "secret"), "Grace's model was told %s", said)
 	w.views.EndSession("Grace", sessionOf("w"))
 	check.Contains(t, "after Grace has signed out", ada.ask("ping", `{}`), "result")
-	_ = w.views.Ask("Ada", id, func(before ...string) error {
+	_ = w.views.WithContexts("Ada", id, func(before ...string) error {
 		check.Same(t, "Ada's model is told", before, []string{from + "Ada's secret"})
 		return nil
 	})
@@ -247,7 +247,7 @@ func TestSignOutKeepsOtherConversations(t *testing.T) {
 	phone := w.show("Ada", "phone", id, calls[0])
 	go phone.agrees()
 	w.views.EndSession("Ada", sessionOf("phone"))
-	_ = w.views.Ask("Ada", other, func(before ...string) error {
+	_ = w.views.WithContexts("Ada", other, func(before ...string) error {
 		check.Same(t, "the model is told", before, []string{from + "row 1 is selected"})
 		return nil
 	})
@@ -279,7 +279,7 @@ func testTeardown(t *testing.T, w *world, name, id string, at place, end func())
 	v.send(`{"jsonrpc":"2.0","id":` + ask + `,"result":{}}`)
 	<-over
 	v.isGone(name)
-	_ = w.views.Ask("Ada", id, func(before ...string) error {
+	_ = w.views.WithContexts("Ada", id, func(before ...string) error {
 		check.That(t, len(before) == 0 || name == "program", "%s: the model is told %q", name, before)
 		return nil
 	})

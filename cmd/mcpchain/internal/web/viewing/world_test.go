@@ -132,7 +132,7 @@ func (w *world) ended(user, id string, each func(talk.Event)) {
 // say puts a question of a user, and waits for the answer of the model.
 func (w *world) say(user, id, text string) {
 	w.t.Helper()
-	err := w.views.Ask(user, id, func(before ...string) error { return w.talk.Say(w.t.Context(), user, id, text, before...) })
+	err := w.views.WithContexts(user, id, func(before ...string) error { return w.talk.Say(w.t.Context(), user, id, text, before...) })
 	check.Must(w.t, err)
 	w.ended(user, id, func(talk.Event) {})
 }
@@ -323,5 +323,5 @@ func (w *world) asked(user, conversation string) (call, question string) {
 func (w *world) allow(user, conversation, scope string) {
 	w.t.Helper()
 	call, question := w.asked(user, conversation)
-	check.Must(w.t, w.talk.Answer(w.t.Context(), user, call, talk.Answer{Ask: question, Action: run.ActionAllow, Scope: scope}))
+	check.Must(w.t, w.talk.Reply(w.t.Context(), user, call, talk.Reply{Question: question, Action: run.ActionAllow, Scope: scope}))
 }

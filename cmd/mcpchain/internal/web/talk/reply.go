@@ -15,9 +15,9 @@ import (
 	"github.com/mcpchain/mcpchain/mcpclient/mcp"
 )
 
-// Answer is a user's answer to a question.
-type Answer struct {
-	Ask       string         `json:"ask"` // the question's id
+// Reply is a user's reply to a question.
+type Reply struct {
+	Question  string         `json:"ask"` // its id
 	Action    run.Action     `json:"action"`
 	Scope     string         `json:"scope"`     // approval: see [run.Reply]
 	Reason    string         `json:"reason"`    // why the user denies; for a call in doubt its result
@@ -25,7 +25,7 @@ type Answer struct {
 	Fields    map[string]any `json:"fields"`    // form: the values by name; numbers as text
 }
 
-// FormError says which fields of an answer are wrong, for the user to read. Fields has the reasons by the names of the
+// FormError says which fields of a reply are wrong, for the user to read. Fields has the reasons by the names of the
 // form's fields; "arguments" is the name of edited arguments that are not JSON.
 type FormError struct{ Fields map[string]string }
 
@@ -36,19 +36,19 @@ func (e *FormError) Error() string {
 	return fmt.Sprintf("%d fields do not fit the form", len(e.Fields))
 }
 
-// Answer answers a question of a conversation, or of a call of a view, and has the run continue. The error matches
-// ErrUnfit or is a *FormError if the answer is invalid, and matches ErrGone if the question is not open.
-func (s *Service) Answer(ctx context.Context, user, id string, a Answer) error {
+// Reply replies to a question of a conversation, or of a call of a view, and has the run continue. The error matches
+// ErrUnfit or is a *FormError if the reply is invalid, and matches ErrGone if the question is not open.
+func (s *Service) Reply(ctx context.Context, user, id string, r Reply) error {
 	key := run.Key{Tenant: user, ID: id}
 	questions, err := s.agentOf(key).Questions(ctx, key)
 	if err != nil {
 		return goneError(err)
 	}
-	at := slices.IndexFunc(questions, func(q *run.Question) bool { return q.ID == a.Ask })
+	at := slices.IndexFunc(questions, func(q *run.Question) bool { return q.ID == r.Question })
 	if at < 0 {
 		return ErrGone
 	}
-	reply, err := a.toReply(questions[at])
+	reply, err := r.toRun(questions[at])
 	if err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func (s *Service) SignedIn(ctx context.Context, user, server string) error {
 			if q.Kind != run.QuestionSignIn || q.Server != server {
 				continue
 			}
-			err := s.Answer(ctx, user, head.Key.ID, Answer{Ask: q.ID, Action: run.ActionAccept})
+			err := s.Reply(ctx, user, head.Key.ID, Reply{Question: q.ID, Action: run.ActionAccept})
 			if !errors.Is(err, ErrGone) { // one answer answers all questions for the sign-in
 				errs = append(errs, err)
 			}
@@ -95,12 +95,12 @@ func (s *Service) SignedIn(ctx context.Context, user, server string) error {
 	return errors.Join(errs...)
 }
 
-// toReply converts the answer for the run. The error matches ErrUnfit or is a *FormError.
-func (a Answer) toReply(q *run.Question) (run.Reply, error) {
-	reply := run.Reply{Question: q.ID, Action: a.Action, Reason: a.Reason}
+// toRun converts the reply for the run. The error matches ErrUnfit or is a *FormError.
+func (r Reply) toRun(q *run.Question) (run.Reply, error) {
+	reply := run.Reply{Question: q.ID, Action: r.Action, Reason: r.Reason}
 	switch {
-	case q.Kind == run.QuestionForm && a.Action == run.ActionAccept:
-		fields, err := a.values(q.Elicit)
+	case q.Kind == run.QuestionForm && r.Action == run.ActionAccept:
+		fields, err := r.values(q.Elicit)
 		if err != nil {
 			return reply, err
 		}
@@ -110,37 +110,37 @@ func (a Answer) toReply(q *run.Question) (run.Reply, error) {
 		}
 		return reply, nil
 	case q.Kind == run.QuestionSignIn: // has no scope, and nothing that could not be shown
-	case a.Action == run.ActionAllow || a.Action == run.ActionAccept:
+	case r.Action == run.ActionAllow || r.Action == run.ActionAccept:
 		// What could not be shown cannot be allowed.
 		if wrong := askOf(q).Wrong; wrong != "" {
 			return reply, fmt.Errorf("%w: %s", ErrUnfit, wrong)
 		}
-		reply.Scope = a.Scope
+		reply.Scope = r.Scope
 	}
-	if a.Action == run.ActionAllow && a.Arguments != "" {
-		if !json.Valid([]byte(a.Arguments)) {
+	if r.Action == run.ActionAllow && r.Arguments != "" {
+		if !json.Valid([]byte(r.Arguments)) {
 			return reply, &FormError{map[string]string{"arguments": "This is not JSON."}}
 		}
-		reply.Arguments = json.RawMessage(a.Arguments)
+		reply.Arguments = json.RawMessage(r.Arguments)
 	}
 	return reply, nil
 }
 
-// values returns the values of a form, each converted to the kind of its field. An answer with
+// values returns the values of a form, each converted to the kind of its field. A reply with
 // a field that the form does not have is refused: the user saw another form.
-func (a Answer) values(params *mcp.ElicitParams) (map[string]any, error) {
+func (r Reply) values(params *mcp.ElicitParams) (map[string]any, error) {
 	fields, err := forms.Fields(params)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnfit, err)
 	}
-	for _, name := range slices.Sorted(maps.Keys(a.Fields)) {
+	for _, name := range slices.Sorted(maps.Keys(r.Fields)) {
 		if !slices.ContainsFunc(fields, func(f *forms.Field) bool { return f.Name == name }) {
 			return nil, fmt.Errorf("%w: the form has no field %.100q", ErrUnfit, name)
 		}
 	}
 	wrong, values := map[string]string{}, map[string]any{}
 	for _, f := range fields {
-		v, err := valueOf(f, a.Fields[f.Name])
+		v, err := valueOf(f, r.Fields[f.Name])
 		switch {
 		case err != nil:
 			wrong[f.Name] = ErrorText(err.Error())

@@ -19,8 +19,8 @@ import (
 // review. Larger ones can only be refused.
 const maxAllowed = 256 << 10
 
-// askJSON is a question to the user, as windows get it.
-type askJSON struct {
+// questionJSON is a question to the user, as windows get it.
+type questionJSON struct {
 	ID      string    `json:"id"`
 	Kind    string    `json:"kind"`           // a [run.QuestionKind]
 	Call    string    `json:"call,omitempty"` // the id of the call that it belongs to
@@ -61,8 +61,8 @@ type samplingJSON struct {
 }
 
 // askOf returns a question as windows get it. A question that cannot be shown in full can only be refused: Wrong says why.
-func askOf(q *run.Question) askJSON {
-	a := askJSON{
+func askOf(q *run.Question) questionJSON {
+	a := questionJSON{
 		ID:      q.ID,
 		Kind:    string(q.Kind),
 		Call:    q.Call,

@@ -99,7 +99,7 @@ func TestLargeForm(t *testing.T) {
 	keep(t, store, "a", time.Now(), &ledger.Opened{Question: form}, &ledger.Suspended{})
 	s := opened(t, Options{Model: agenttest.PlayRepeating(agenttest.Say("hello")), Store: store})
 	fields := map[string]any{"text": strings.Repeat("<p>", 1<<19)}
-	check.Is(t, s.Answer(t.Context(), "Ada", "a", Answer{Ask: "q", Action: run.ActionAccept, Fields: fields}), ErrUnfit)
+	check.Is(t, s.Reply(t.Context(), "Ada", "a", Reply{Question: "q", Action: run.ActionAccept, Fields: fields}), ErrUnfit)
 }
 
 // TestGrace waits for an answer while a window is open, and for the time of a reload without one.
