@@ -105,7 +105,7 @@ func (g *gatherer) ask(ctx context.Context, key string, q mcp.InputRequest, call
 // unansweredError returns the error of a call whose question got no answer. The server learns
 // nothing of it: "no error encoding exists". The handler's error is only quoted, because it is not
 // the outcome of the call: the handler may use another connection that is closed, or have a deadline
-// of its own. Only a rejection can be found by errors.Is.
+// of its own. Only [mcp.ErrRejected] stays visible to errors.Is.
 func unansweredError(method string, err error) error {
 	question := cmp.Or(excerpt.Line(method, excerpt.Max), "a question")
 	r, refused := errors.AsType[*refusal](err)

@@ -94,11 +94,11 @@ func (l *loading) finish() error {
 	}
 	for i, r := range records {
 		if want := first + uint64(i); r.Seq != want {
-			return fmt.Errorf("%w: record %d stands where record %d should", record.ErrCorrupt, r.Seq, want)
+			return fmt.Errorf("%w: got record %d, want %d", record.ErrCorrupt, r.Seq, want)
 		}
 	}
 	if last := first + uint64(len(records)) - 1; last != head.Seq {
-		return fmt.Errorf("%w: its last record is %d and should be %d", record.ErrCorrupt, last, head.Seq)
+		return fmt.Errorf("%w: the last record is %d, the head says %d", record.ErrCorrupt, last, head.Seq)
 	}
 	l.log.Replies = ledger.RepliesTo(head.QuestionIDs, l.replies)
 	return nil

@@ -82,14 +82,14 @@ func (s *State) Add(at time.Time, changes ...Change) ([]run.Record, error) {
 	return records, nil
 }
 
-// applyChange applies a change to the run, and adds its spending.
+// applyChange applies a change to the run, and adds its usage.
 func applyChange(s *State, r Entry) error {
 	if err := checkAllowed(s, r.Change); err != nil {
 		return err
 	}
-	spent := spending(s, r.Change)
+	spent := usageOf(s, r.Change)
 	if hasNegative(spent) {
-		return errors.New("spends less than nothing")
+		return errors.New("usage is negative")
 	}
 	if err := r.Change.apply(s, r.At); err != nil {
 		return err
@@ -98,6 +98,7 @@ func applyChange(s *State, r Entry) error {
 	return nil
 }
 
+// checkAllowed checks that the state of the run allows a change of this kind.
 func checkAllowed(s *State, c Change) error {
 	if _, isUnknown := c.(*Unknown); isUnknown {
 		return nil // Unknown reports its own error
@@ -133,7 +134,8 @@ func checkNested(s *State, c Change) error {
 	return nil
 }
 
-func spending(s *State, c Change) run.Usage {
+// usageOf returns what a change adds to the usage of the run.
+func usageOf(s *State, c Change) run.Usage {
 	switch c := c.(type) {
 	case *Called:
 		if s.Model == nil {
@@ -161,13 +163,13 @@ func spending(s *State, c Change) run.Usage {
 		return run.Usage{RoundBytes: int64(len(c.Round))}
 	case *Outcome:
 		if call := s.callToChange(c.Call); call != nil && call.Child != nil {
-			return call.Child.lostSpending()
+			return call.Child.reservationsAsLost()
 		}
 	case *Ended:
-		return s.lostSpending()
+		return s.reservationsAsLost()
 	case *Nested:
 		if call := s.Call(c.Call); call != nil && call.Child != nil {
-			spent := spending(call.Child, c.Record.Change)
+			spent := usageOf(call.Child, c.Record.Change)
 			spent.Active = 0 // counted as time of the call itself
 			return spent
 		}

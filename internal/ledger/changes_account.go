@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"time"
@@ -22,11 +21,14 @@ type Reserved struct {
 }
 
 func (c *Reserved) apply(s *State, _ time.Time) error {
-	if _, isTaken := s.Sampling[c.Key]; isTaken || !utf8.ValidString(c.Key) {
-		return fmt.Errorf("key %.100q of a reservation is taken or is not text", c.Key)
+	if !utf8.ValidString(c.Key) {
+		return fmt.Errorf("key %.100q of a reservation is not UTF-8", c.Key)
+	}
+	if _, isTaken := s.Sampling[c.Key]; isTaken {
+		return fmt.Errorf("key %.100q of a reservation is taken", c.Key)
 	}
 	if c.Amount.isNegative() {
-		return errors.New("reserves less than nothing")
+		return fmt.Errorf("reservation %.100q is negative", c.Key)
 	}
 	s.Sampling = with(s.Sampling, c.Key, c.Amount)
 	return nil
@@ -168,8 +170,8 @@ func minus(costs, part map[string]int64) map[string]int64 {
 	return rest
 }
 
-// lostSpending returns all reservations as lost, because the usage of a lost call is unknown.
-func (s *State) lostSpending() run.Usage {
+// reservationsAsLost returns all reservations as lost, because the usage of a lost call is unknown.
+func (s *State) reservationsAsLost() run.Usage {
 	reserved, n := s.reservations()
 	return run.Usage{Lost: n, LostTokens: reserved.Tokens, LostCost: reserved.Cost}
 }

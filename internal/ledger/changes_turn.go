@@ -28,7 +28,7 @@ func (c *Called) apply(s *State, _ time.Time) error {
 		return err
 	}
 	if c.Reserved.isNegative() {
-		return errors.New("reserves less than nothing")
+		return errors.New("reservation is negative")
 	}
 	if c.Lost && s.Model == nil {
 		return errors.New("has lost the reply to a call that was not made")
@@ -136,9 +136,9 @@ func (c *TurnEnded) apply(s *State, at time.Time) error {
 	if s.Phase != PhaseCalls {
 		return fmt.Errorf("run is in phase %q", s.Phase)
 	}
-	for _, c := range s.Calls {
-		if c.At != CallDone || c.Result == nil {
-			return fmt.Errorf("call %q is %s and not done", c.ID, c.At)
+	for _, call := range s.Calls {
+		if call.At != CallDone || call.Result == nil {
+			return fmt.Errorf("call %q is %s and not done", call.ID, call.At)
 		}
 	}
 	m := s.results(at)

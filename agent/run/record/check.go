@@ -57,7 +57,7 @@ func checkOrder(seq uint64, head run.Head, records []run.Record) error {
 	for _, r := range records {
 		seq++
 		if r.Seq != seq {
-			return fmt.Errorf("record %d stands where record %d should", r.Seq, seq)
+			return fmt.Errorf("got record %d, want %d", r.Seq, seq)
 		}
 		if len(r.JSON) == 0 {
 			return fmt.Errorf("record %d has no JSON", seq)

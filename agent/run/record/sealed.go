@@ -91,7 +91,7 @@ func (s *sealedStore) open(key run.Key, log *Log, err error) (*Log, error) {
 		opened.Replies = append(opened.Replies, reply)
 	}
 	if !ledger.Begins(opened.Records[0]) {
-		return nil, fmt.Errorf("load run %q: record %d stands where record 1 should: %w", key.ID, first, ErrCorrupt)
+		return nil, fmt.Errorf("load run %q: got record %d, want 1: %w", key.ID, first, ErrCorrupt)
 	}
 	return &opened, nil
 }
