@@ -2,12 +2,9 @@ package chaos
 
 import (
 	"context"
-	"database/sql"
 	"errors"
-	"fmt"
 	"log"
 	"log/slog"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -16,7 +13,6 @@ import (
 	"github.com/mcpchain/mcpchain/agent"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/agent/run/record"
-	"github.com/mcpchain/mcpchain/agent/sqlstore"
 )
 
 // script is the model of all runs, whose kinds of servers alternate.
@@ -33,24 +29,22 @@ type settings struct {
 // work does the work of a worker process. For a fault it fills the disk of SQLite for a while; the test restarts a Postgres
 // server itself.
 func work(ctx context.Context, s *settings) error {
-	if !s.Fault || s.Kind == "postgres" {
-		store, err := s.Open(ctx)
-		if err != nil {
-			return err
-		}
-		return s.drive(ctx, store)
-	}
-	store, fill, err := s.openFailing(ctx)
+	store, db, err := s.open(ctx)
 	if err != nil {
 		return err
 	}
+	if !s.Fault || s.Kind == "postgres" {
+		return s.drive(ctx, store)
+	}
+	db.SetMaxOpenConns(1) // max_page_count is a setting of a connection
 	both, ctx := errgroup.WithContext(ctx)
 	both.Go(func() error { return s.drive(ctx, store) })
 	both.Go(func() error {
 		return failOnce(ctx, store, s.Runs, func() error {
-			err := fill(true)
+			_, full := db.ExecContext(ctx, "PRAGMA max_page_count = 1") // SQLite uses the present size
 			time.Sleep(fullFor)
-			return errors.Join(err, fill(false))
+			_, roomy := db.ExecContext(ctx, "PRAGMA max_page_count = 1073741824")
+			return errors.Join(full, roomy)
 		})
 	})
 	return both.Wait()
@@ -157,22 +151,4 @@ func failOnce(ctx context.Context, store record.Store, n int, fail func() error)
 		}
 	}
 	return ctx.Err()
-}
-
-// openFailing opens the store in SQLite. fill fills its disk, or makes room again.
-func (s *settings) openFailing(ctx context.Context) (_ record.Store, fill func(full bool) error, err error) {
-	db, err := sql.Open("sqlite", filepath.Join(s.Dir, "runs.db"))
-	if err != nil {
-		return nil, nil, err
-	}
-	db.SetMaxOpenConns(1) // max_page_count is a setting of a connection
-	store, err := sqlstore.OpenSQLite(ctx, db)
-	return store, func(full bool) error {
-		pages := 1 << 30
-		if full {
-			pages = 1 // SQLite uses the present size
-		}
-		_, err := db.ExecContext(ctx, fmt.Sprintf("PRAGMA max_page_count = %d", pages))
-		return err
-	}, err
 }
