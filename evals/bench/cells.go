@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -55,18 +56,15 @@ var workloads = []workload{
 }
 
 func cells() (all []cell) {
-	for _, transport := range []string{"pipe", "stdio", "json", "sse"} {
+	for _, transport := range []string{"pipe", "stdio", "json", "json" + ownClientSuffix, "sse", "sse" + ownClientSuffix} {
 		for i := range workloads {
 			w := &workloads[i]
-			names := []string{transport}
-			if w.defaults && overHTTP(transport) {
-				names = append(names, transport+ownClientSuffix)
+			if strings.HasSuffix(transport, ownClientSuffix) && !w.defaults {
+				continue
 			}
-			for _, name := range names {
-				all = append(all, cell{name, legacy, w})
-				if w.bothEras {
-					all = append(all, cell{name, modern, w})
-				}
+			all = append(all, cell{transport, legacy, w})
+			if w.bothEras {
+				all = append(all, cell{transport, modern, w})
 			}
 		}
 	}
@@ -140,11 +138,7 @@ func (s *subject) another(ctx context.Context) (session, error) {
 
 // measure runs f between start and stop of the meter.
 func (s *subject) measure(m *rig.Meter, f func() error) error {
-	opened := func() (int, error) { return 0, nil }
-	if overHTTP(s.cell.transport) {
-		opened = s.lab.connections
-	}
-	before, err := opened()
+	before, err := s.lab.connections()
 	if err != nil {
 		return err
 	}
@@ -153,7 +147,7 @@ func (s *subject) measure(m *rig.Meter, f func() error) error {
 		return err
 	}
 	m.Stop()
-	after, err := opened()
+	after, err := s.lab.connections()
 	m.Totals[connections] = float64(after - before)
 	return err
 }

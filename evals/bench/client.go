@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"iter"
 	"net/http"
 
 	"github.com/mcpchain/mcpchain/mcpclient"
@@ -110,14 +111,19 @@ func (s ourClient) call(ctx context.Context, tool string) (string, error) {
 }
 
 func (s ourClient) list(ctx context.Context) (int, error) {
-	var tools []*mcp.Tool
-	for tool, err := range s.Tools(ctx) {
-		if err != nil {
-			return 0, err
-		}
-		tools = append(tools, tool)
-	}
-	return len(tools), nil
+	return count(s.Tools(ctx))
 }
 
 func (s ourClient) close() error { return s.Close() }
+
+// count returns the number of items of a list. It has all of them at the end, as a host does.
+func count[T any](list iter.Seq2[T, error]) (int, error) {
+	var all []T
+	for item, err := range list {
+		if err != nil {
+			return 0, err
+		}
+		all = append(all, item)
+	}
+	return len(all), nil
+}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -116,7 +117,7 @@ func dialFloor(ctx context.Context, e endpoint) (_ session, err error) {
 func floorExchanger(e endpoint) (exchanger, error) {
 	switch {
 	case e.url != "":
-		return newFloorHTTP(e), nil
+		return &floorHTTP{url: e.url, http: cmp.Or(e.httpClient, sharedClient)}, nil // it has no client of its own
 	case e.command != nil:
 		return newFloorCommand(e.command)
 	}

@@ -158,15 +158,6 @@ type floorHTTP struct {
 // bodies are the buffers for responses.
 var bodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-// newFloorHTTP makes the floor. It has no default HTTP client.
-func newFloorHTTP(e endpoint) *floorHTTP {
-	f := &floorHTTP{url: e.url, http: e.httpClient}
-	if f.http == nil {
-		f.http = sharedClient
-	}
-	return f
-}
-
 // exchange sends a request and reads the whole response: JSON, or a stream of one event.
 func (f *floorHTTP) exchange(ctx context.Context, r floorRequest) (*floorMessage, error) {
 	id := f.last.Add(1)

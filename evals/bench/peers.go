@@ -49,14 +49,7 @@ func (s goSDK) call(ctx context.Context, tool string) (string, error) {
 }
 
 func (s goSDK) list(ctx context.Context) (int, error) {
-	var tools []*sdk.Tool
-	for tool, err := range s.Tools(ctx, nil) {
-		if err != nil {
-			return 0, err
-		}
-		tools = append(tools, tool)
-	}
-	return len(tools), nil
+	return count(s.Tools(ctx, nil))
 }
 
 func (s goSDK) close() error { return s.Close() }

@@ -96,10 +96,18 @@ func runRole(args []string) {
 	os.Exit(0)
 }
 
-// respondOverHTTP writes the URL of a server on loopback to out, and serves until in ends.
+// respondOverHTTP writes the URL of a server on loopback to out, and serves until in ends. It answers at /json/ and
+// /sse/ with the revision behind it, and at /opened with the number of connections.
 func respondOverHTTP(in io.Reader, out io.Writer) error {
 	var opened atomic.Int64
-	server := httptest.NewUnstartedServer(httpResponder(&opened))
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /opened", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, opened.Load()) })
+	for _, revision := range []string{legacy, modern} {
+		a := newAnswers(revision)
+		mux.HandleFunc("POST /json/"+revision, func(w http.ResponseWriter, r *http.Request) { a.post(w, r, false) })
+		mux.HandleFunc("POST /sse/"+revision, func(w http.ResponseWriter, r *http.Request) { a.post(w, r, true) })
+	}
+	server := httptest.NewUnstartedServer(mux)
 	server.Config.ConnState = func(_ net.Conn, s http.ConnState) {
 		if s == http.StateNew {
 			opened.Add(1)
@@ -110,16 +118,4 @@ func respondOverHTTP(in io.Reader, out io.Writer) error {
 	fmt.Fprintln(out, server.URL)
 	_, err := io.Copy(io.Discard, in)
 	return err
-}
-
-// httpResponder answers at /json/ and /sse/ with the revision behind it, and at /opened with the number of connections.
-func httpResponder(opened *atomic.Int64) http.Handler {
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /opened", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, opened.Load()) })
-	for _, revision := range []string{legacy, modern} {
-		a := newAnswers(revision)
-		mux.HandleFunc("POST /json/"+revision, func(w http.ResponseWriter, r *http.Request) { a.post(w, r, false) })
-		mux.HandleFunc("POST /sse/"+revision, func(w http.ResponseWriter, r *http.Request) { a.post(w, r, true) })
-	}
-	return mux
 }

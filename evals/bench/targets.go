@@ -98,7 +98,7 @@ func cpuSpread(c *rig.Cell, peer string) float64 {
 	return math.Hypot(spread(oursName), spread(peer))
 }
 
-// sessionParts is the size of the parts that only our session has over HTTP. mcp-go's session is 1.5 KiB, about what
+// sessionParts is the size of what only our session has over HTTP. mcp-go's session is 1.5 KiB, about what
 // ours has for the connection (1.0) and what it knows of the server (0.4). By a heap profile, ours also has, in KiB:
 //
 //	1.5  the client: options with their limits, tables of tools, tasks and subscriptions, the cache
@@ -109,15 +109,8 @@ func cpuSpread(c *rig.Cell, peer string) float64 {
 //
 // A connection of net/http, which is not counted, has buffers of 8 KiB.
 func sessionParts(c *rig.Cell, peer string) float64 {
-	const (
-		parts = 3.1 * 1024
-		meta  = 0.4 * 1024
-	)
-	switch {
-	case peer != mcpGoName || !strings.HasPrefix(c.Name, "json/") && !strings.HasPrefix(c.Name, "sse/"):
-		return 0
-	case strings.HasSuffix(c.Name, "/modern"):
-		return parts + meta
+	if transport, _, _ := strings.Cut(c.Name, "/"); peer == mcpGoName && overHTTP(transport) {
+		return 3.5 * 1024
 	}
-	return parts
+	return 0
 }
