@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/agenttest"
 	llm "github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/evals/agent/results"
@@ -106,7 +107,7 @@ func (m Model) Open(suites []*suite.Suite) (Model, error) {
 func (m Model) forTrial(task *suite.Task, t *tape.Tape) (agent.Model, error) {
 	switch m.Mode {
 	case results.Scripted:
-		return &script{task.Script}, nil
+		return agenttest.PlayRepeating(script(task.Script).next), nil
 	case results.Recorded:
 		return t.PlayModel(m.Info), nil
 	}
@@ -136,25 +137,16 @@ func (l live) Generate(ctx context.Context, r *llm.Request) iter.Seq2[llm.Delta,
 	}
 }
 
-// script is a model with written replies. Only the history determines the next one, so that
+// script has the written replies of a model. Only the history determines the next one, so that
 // any agent can continue a run.
-type script struct{ steps []suite.Step }
+type script []suite.Step
 
-func (s *script) Info() llm.Info { return llm.Info{NoStreaming: true} }
-
-func (s *script) Generate(_ context.Context, r *llm.Request) iter.Seq2[llm.Delta, error] {
-	return func(yield func(llm.Delta, error) bool) {
-		reply, err := s.next(r.Messages)
-		yield(llm.Delta{Response: reply}, err)
+func (s script) next(_ context.Context, t agenttest.Turn) (*llm.Response, error) {
+	at, seen := position(t.Request.Messages)
+	if at >= len(s) {
+		return nil, fmt.Errorf("the script has %d steps, and another one is wanted after %q", len(s), seen)
 	}
-}
-
-func (s *script) next(history []run.Message) (*llm.Response, error) {
-	at, seen := position(history)
-	if at >= len(s.steps) {
-		return nil, fmt.Errorf("the script has %d steps, and another one is wanted after %q", len(s.steps), seen)
-	}
-	step := s.steps[at]
+	step := s[at]
 	for _, want := range step.Sees {
 		if !strings.Contains(seen, want) {
 			return nil, fmt.Errorf("step %d of the script has to see %q, and saw %q", at+1, want, seen)

@@ -21,20 +21,15 @@ func (t *trial) people() agent.Person {
 	}}
 	if len(people.Approve) > 0 {
 		person.Approve = func(_ context.Context, a *approval.Request) (approval.Decision, error) {
-			return decide(people, a.Name), nil
+			for _, p := range people.Approve {
+				if ok, _ := path.Match(p.Tool, a.Name); ok {
+					return approval.Decision{Allow: p.Allow, Reason: p.Reason, Arguments: p.Arguments}, nil
+				}
+			}
+			return approval.Decision{Reason: "the person says nothing"}, nil
 		}
 	}
 	return person
-}
-
-// decide returns the decision of a task's people on a call of a tool.
-func decide(p *suite.People, tool string) approval.Decision {
-	for _, a := range p.Approve {
-		if ok, _ := path.Match(a.Tool, tool); ok {
-			return approval.Decision{Allow: a.Allow, Reason: a.Reason, Arguments: a.Arguments}
-		}
-	}
-	return approval.Decision{Reason: "the person says nothing"}
 }
 
 // answer returns the reply of a task's people to a question of a run.

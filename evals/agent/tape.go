@@ -71,7 +71,7 @@ func (t *trial) keepFiles() error {
 		}
 	}
 	if t.Model.Record {
-		return t.tape.KeepFiles(files)
+		return t.tape.Keep(tape.Line{Files: files})
 	}
 	return nil
 }

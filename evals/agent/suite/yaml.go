@@ -24,33 +24,8 @@ import (
 // MaxSize bounds the YAML of a suite.
 const MaxSize = 4 << 20
 
-// Parse parses a suite from YAML or JSON. Its errors name the line of the mistake.
-func Parse(data []byte) (*Suite, error) {
-	if len(data) > MaxSize {
-		return nil, fmt.Errorf("a suite has at most %d bytes", MaxSize)
-	}
-	object, err := yaml.YAMLToJSON(data)
-	if wrong, ok := errors.AsType[yaml.Error](err); ok && wrong.GetToken() != nil { // its own text has several lines
-		return nil, &lineError{wrong.GetToken().Position.Line, wrong.GetMessage()}
-	}
-	if err != nil {
-		return nil, err
-	}
-	var s Suite
-	if err = checkSchema(object); err == nil {
-		err = json.Unmarshal(object, &s)
-	}
-	if err == nil {
-		err = s.Check()
-	}
-	if wrong, ok := errors.AsType[*placeError](err); ok {
-		err = &lineError{lineAt(data, wrong.pointer), wrong.Error()}
-	}
-	if err != nil {
-		return nil, err
-	}
-	return &s, nil
-}
+// Parse parses a suite from YAML or JSON. Its errors begin with "suite", and the line of the mistake if it is known.
+func Parse(data []byte) (*Suite, error) { return parseNamed("suite", data) }
 
 // Open parses the suite in a file. Programs of servers are relative to its folder, see [Server.Command].
 func Open(name string) (*Suite, error) {
@@ -68,26 +43,43 @@ func Open(name string) (*Suite, error) {
 
 // parseNamed parses the content of a file. The errors begin with the name of the file, and the line if it is known.
 func parseNamed(name string, data []byte) (*Suite, error) {
-	s, err := Parse(data)
-	if wrong, ok := errors.AsType[*lineError](err); ok {
-		return nil, fmt.Errorf("%s:%d: %s", name, wrong.line, wrong.text)
+	s := &Suite{}
+	line, err := s.parse(data)
+	switch {
+	case err == nil:
+		return s, nil
+	case line > 0:
+		return nil, fmt.Errorf("%s:%d: %w", name, line, err)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+	return nil, fmt.Errorf("%s: %w", name, err)
+}
+
+// parse sets the suite. It returns the line of a mistake, 0 if it is not known.
+func (s *Suite) parse(data []byte) (line int, err error) {
+	if len(data) > MaxSize {
+		return 0, fmt.Errorf("a suite has at most %d bytes", MaxSize)
 	}
-	return s, nil
+	object, err := yaml.YAMLToJSON(data)
+	if wrong, ok := errors.AsType[yaml.Error](err); ok && wrong.GetToken() != nil { // its own text has several lines
+		return wrong.GetToken().Position.Line, errors.New(wrong.GetMessage())
+	}
+	if err == nil {
+		err = checkSchema(object)
+	}
+	if err == nil {
+		err = json.Unmarshal(object, s)
+	}
+	if err == nil {
+		err = s.Check()
+	}
+	if wrong, ok := errors.AsType[*placeError](err); ok {
+		return lineAt(data, wrong.pointer), err
+	}
+	return 0, err
 }
 
 // Schema returns the JSON Schema of suites, for editors.
 func Schema() (json.RawMessage, error) { return toolschema.OfType(reflect.TypeFor[Suite]()) }
-
-// lineError is the error of a line of a file.
-type lineError struct {
-	line int
-	text string
-}
-
-func (e *lineError) Error() string { return fmt.Sprintf("line %d: %s", e.line, e.text) }
 
 // required matches the members that a schema requires: its JSON is compact.
 var required = regexp.MustCompile(`"required":\[[^]]*\]`)

@@ -3,12 +3,12 @@ package tape
 import (
 	"context"
 	"encoding/json"
-	"iter"
 	"slices"
 	"time"
 
 	"github.com/mcpchain/mcpchain/adapter/profile"
 	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/agenttest"
 	llm "github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 )
@@ -35,24 +35,16 @@ func InfoOf(i llm.Info) Info {
 	}
 }
 
-// tapedModel is a model that is recorded or played.
-type tapedModel struct {
-	tape  *Tape
-	info  Info
-	model agent.Model // the model to record; nil: play
-}
-
 // RecordModel returns a model that records its replies.
-func (t *Tape) RecordModel(m agent.Model) agent.Model {
-	return &tapedModel{t, InfoOf(m.Info()), m}
-}
+func (t *Tape) RecordModel(m agent.Model) agent.Model { return t.model(InfoOf(m.Info()), m) }
 
 // PlayModel returns a model that plays recorded replies.
-func (t *Tape) PlayModel(i Info) agent.Model { return &tapedModel{t, i, nil} }
+func (t *Tape) PlayModel(i Info) agent.Model { return t.model(i, nil) }
 
-func (m *tapedModel) Info() llm.Info {
-	i := m.info
-	return llm.Info{
+func (t *Tape) model(i Info, recorded agent.Model) agent.Model {
+	return agenttest.PlayRepeating(func(ctx context.Context, turn agenttest.Turn) (*llm.Response, error) {
+		return t.reply(ctx, recorded, &turn.Request)
+	}).WithInfo(llm.Info{
 		Provider:    i.Provider,
 		Name:        i.Name,
 		Endpoint:    i.Endpoint,
@@ -60,18 +52,11 @@ func (m *tapedModel) Info() llm.Info {
 		Window:      i.Window,
 		MaxTokens:   i.MaxTokens,
 		NoStreaming: true,
-	}
+	})
 }
 
-func (m *tapedModel) Generate(ctx context.Context, r *llm.Request) iter.Seq2[llm.Delta, error] {
-	return func(yield func(llm.Delta, error) bool) {
-		reply, err := m.reply(ctx, r)
-		yield(llm.Delta{Response: reply}, err)
-	}
-}
-
-// reply returns the recorded reply to a request, or asks the model and records its reply.
-func (m *tapedModel) reply(ctx context.Context, r *llm.Request) (*llm.Response, error) {
+// reply asks the model and records its reply, or returns the recorded reply to a request if there is no model.
+func (t *Tape) reply(ctx context.Context, m agent.Model, r *llm.Request) (*llm.Response, error) {
 	turn, messages := 1, slices.Clone(r.Messages)
 	for i := range messages {
 		messages[i].At = time.Time{}
@@ -84,8 +69,8 @@ func (m *tapedModel) reply(ctx context.Context, r *llm.Request) (*llm.Response, 
 	if err != nil {
 		return nil, err
 	}
-	if m.model == nil {
-		recorded, err := m.tape.Replay(turn, request)
+	if m == nil {
+		recorded, err := t.Replay(turn, request)
 		if err != nil {
 			return nil, err
 		}
@@ -93,7 +78,7 @@ func (m *tapedModel) reply(ctx context.Context, r *llm.Request) (*llm.Response, 
 		return reply, json.Unmarshal(recorded, reply)
 	}
 	var reply *llm.Response
-	for d, err := range m.model.Generate(ctx, r) {
+	for d, err := range m.Generate(ctx, r) {
 		if err != nil {
 			return nil, err
 		}
@@ -103,5 +88,5 @@ func (m *tapedModel) reply(ctx context.Context, r *llm.Request) (*llm.Response, 
 	if err != nil {
 		return nil, err
 	}
-	return reply, m.tape.Keep(Line{Reply: &Reply{Turn: turn, Request: request, Reply: recorded}})
+	return reply, t.Keep(Line{Reply: &Reply{Turn: turn, Request: request, Reply: recorded}})
 }

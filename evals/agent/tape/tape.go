@@ -139,9 +139,6 @@ func (t *Tape) missErrorLocked(place string, similar, asked json.RawMessage) err
 	return err
 }
 
-// KeepFiles records the files of the servers at the end.
-func (t *Tape) KeepFiles(files map[string]string) error { return t.Keep(Line{Files: files}) }
-
 // Files returns the files of the servers at the end. It is a miss if a recorded tool call was not made.
 func (t *Tape) Files() (map[string]string, error) {
 	t.mu.Lock()
