@@ -138,7 +138,11 @@ func (s *subject) another(ctx context.Context) (session, error) {
 
 // measure runs f between start and stop of the meter.
 func (s *subject) measure(m *rig.Meter, f func() error) error {
-	before, err := s.lab.connections()
+	opened := func() (int, error) { return 0, nil } // requests would leave allocations to the other transports
+	if overHTTP(s.cell.transport) {
+		opened = s.lab.connections
+	}
+	before, err := opened()
 	if err != nil {
 		return err
 	}
@@ -147,7 +151,7 @@ func (s *subject) measure(m *rig.Meter, f func() error) error {
 		return err
 	}
 	m.Stop()
-	after, err := s.lab.connections()
+	after, err := opened()
 	m.Totals[connections] = float64(after - before)
 	return err
 }
