@@ -3,16 +3,16 @@ package chaos
 import (
 	"context"
 	"fmt"
-	"iter"
 
 	"github.com/mcpchain/mcpchain/adapter"
 	"github.com/mcpchain/mcpchain/agent"
+	"github.com/mcpchain/mcpchain/agent/agenttest"
 	"github.com/mcpchain/mcpchain/agent/model"
 	"github.com/mcpchain/mcpchain/agent/run"
 	"github.com/mcpchain/mcpchain/mcpclient"
 )
 
-// Script is a model that requests the calls of the next turn according to the history. Each run
+// Script is what a model does that requests the calls of the next turn according to the history. Each run
 // has turns of parallel calls to the server of one kind, and then ends.
 type Script struct {
 	Turns, Fan int                         // turns of each run, and calls of each turn
@@ -39,14 +39,11 @@ func callName(runID string, turn, i int) string { return fmt.Sprintf("%s/%d/%d",
 // callID returns the id by which the model knows a call.
 func callID(turn, i int) string { return fmt.Sprintf("c%d_%d", turn, i) }
 
-// Info implements [agent.Model].
-func (*Script) Info() model.Info { return model.Info{NoStreaming: true} }
-
-// Generate implements [agent.Model].
-func (s *Script) Generate(_ context.Context, r *model.Request) iter.Seq2[model.Delta, error] {
-	return func(yield func(model.Delta, error) bool) {
-		yield(model.Delta{Response: &model.Response{Message: s.next(r.Messages)}}, nil)
-	}
+// Model returns the model.
+func (s *Script) Model() agent.Model {
+	return agenttest.PlayRepeating(func(_ context.Context, t agenttest.Turn) (*model.Response, error) {
+		return &model.Response{Message: s.next(t.Request.Messages)}, nil
+	})
 }
 
 // next returns the next message of the model.
@@ -91,7 +88,7 @@ func (s *Script) Agents(ctx context.Context, url string, o agent.Options) (all [
 		}
 		own := o
 		own.Name, own.Tools, own.Limits = kind, []adapter.Source{tools}, run.Limits{Failures: -1, Calls: -1}
-		a, err := agent.New(s, &own)
+		a, err := agent.New(s.Model(), &own)
 		if err != nil {
 			return nil, err
 		}
